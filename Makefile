@@ -1,0 +1,34 @@
+# Every target sets up what it needs in .venv; nothing is installed twice.
+PYTHON ?= python3
+BIN := .venv/bin
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/installed
+	$(BIN)/evenodds demo
+
+test: .venv/installed-dev lint
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/installed-bench
+	$(BIN)/python -m benchmarks.fits
+
+.venv/installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+.venv/installed-%: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,44 @@
+"""Is one class flipped more often than the other? A test for class-conditional label noise.
+
+The public names, loaded when first used: importing the package costs nothing.
+"""
+
+import importlib
+from typing import Any
+
+_HOME = {
+    "Anchors": "anchors",
+    "AnchorError": "errors",
+    "AsymmetryTestResult": "inference.results",
+    "ClassConditionalNoise": "noise",
+    "ConvergenceError": "errors",
+    "EvenoddsError": "errors",
+    "EvenoddsWarning": "errors",
+    "ImprecisionWarning": "errors",
+    "InputError": "errors",
+    "LogisticFit": "model.logistic",
+    "MissingExtraError": "errors",
+    "PriorTestResult": "inference.prior",
+    "RankError": "errors",
+    "SeparationError": "errors",
+    "UniformNoise": "noise",
+    "Wald": "inference.wald",
+    "__version__": "version",
+    "asymmetry_test": "inference.asymmetry",
+    "fit_logistic": "model.logistic",
+    "prior_test": "inference.prior",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'evenodds' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"evenodds.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,245 @@
+"""What the expert knows: points whose true posterior is stated, and how surely."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenodds.errors import AnchorError, InputError
+from evenodds.rows.source import read_features, shape_of
+from evenodds.validation import FloatArray, check_between, check_vector, near_misses
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class Anchors:
+    """Cases whose true posterior an expert states, usually "a toss-up".
+
+    Parameters
+    ----------
+    points : array or data frame of shape (n_anchors, n_features)
+        The same features as the data, without an intercept column. Columns of a
+        data frame are matched to the data by name.
+    posterior : float or array, default 0.5
+        Stated probability that the case is positive.
+    tolerance : float or array, default 0.05
+        Half-width of the expert's error on the posterior, independent from anchor
+        to anchor: 0.05 means "0.45 to 0.55". 0 is a strict anchor.
+    shared_tolerance : float, default 0
+        Half-width of the error common to all anchors, as of an expert who leans
+        one way.
+    source_covariance : array of shape (n_anchors, n_anchors), optional
+        Covariance of the stated posteriors when they come from a model fitted to
+        other data.
+
+    Examples
+    --------
+    >>> anchors = Anchors([[0.0, 1.0], [2.0, -1.0]], tolerance=0.1)
+    >>> len(anchors)
+    2
+    """
+
+    points: FloatArray
+    posterior: FloatArray
+    tolerance: FloatArray
+    shared_tolerance: float
+    source_covariance: FloatArray | None
+    feature_names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        points: Any,
+        *,
+        posterior: ArrayLike = 0.5,
+        tolerance: ArrayLike = 0.05,
+        shared_tolerance: float = 0.0,
+        source_covariance: ArrayLike | None = None,
+    ) -> None:
+        matrix, names = _read_points(points)
+        n_anchors = len(matrix)
+        stated = check_vector(posterior, "posterior", n_anchors, "anchor")
+        widths = check_vector(tolerance, "tolerance", n_anchors, "anchor")
+        shared = check_between(shared_tolerance, "shared_tolerance", 0, 0.5, closed="left")
+        _check_posterior(stated)
+        _check_tolerance(stated, widths, shared)
+        covariance = _read_source_covariance(source_covariance, n_anchors)
+        for name, value in (
+            ("points", _read_only(matrix)),
+            ("posterior", _read_only(stated)),
+            ("tolerance", _read_only(widths)),
+            ("shared_tolerance", shared),
+            ("source_covariance", None if covariance is None else _read_only(covariance)),
+            ("feature_names", names),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_rows(cls, X: Any, rows: ArrayLike, **settings: Any) -> Self:
+        """Take anchors from the data itself, by row numbers or a mask.
+
+        Parameters
+        ----------
+        X : array or data frame
+            The data.
+        rows : array-like of int or bool
+            Which rows are anchors. They stay in X: leave them out of the fit if an
+            expert, not the label, decided what they are.
+        **settings
+            ``posterior``, ``tolerance`` and so on, as for `Anchors`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.arange(10.0).reshape(5, 2)
+        >>> Anchors.from_rows(X, [0, 4]).points
+        array([[0., 1.],
+               [8., 9.]])
+        """
+        features = read_features(X, "X")
+        n_rows, _ = shape_of(features)
+        chosen = _read_row_numbers(rows, n_rows)
+        if isinstance(features, dict):
+            anchors = cls(np.column_stack([c[chosen] for c in features.values()]), **settings)
+            object.__setattr__(anchors, "feature_names", tuple(features))
+            return anchors
+        return cls(features[chosen], **settings)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def strict(self) -> bool:
+        """Whether the stated posteriors are taken as exact."""
+        return (
+            not self.tolerance.any()
+            and self.shared_tolerance == 0
+            and self.source_covariance is None
+        )
+
+    def error_covariance(self) -> FloatArray:
+        """Return the covariance of the errors on the stated posteriors.
+
+        A uniform error of half-width d has variance ``d^2 / 3``.
+        """
+        own = np.diag(self.tolerance**2 / 3)
+        shared = np.full_like(own, self.shared_tolerance**2 / 3)
+        source = 0.0 if self.source_covariance is None else self.source_covariance
+        covariance: FloatArray = own + shared + source
+        return covariance
+
+    def points_for(self, feature_names: tuple[str, ...] | None, n_features: int) -> FloatArray:
+        """Return the points with columns in the order of the data's features."""
+        if feature_names is not None and self.feature_names is not None:
+            return self._points_by_name(feature_names)
+        n_columns = self.points.shape[1]
+        if n_columns != n_features:
+            raise AnchorError(
+                f"anchors has {n_columns} columns but X has {n_features}: "
+                "give each anchor the same features as X, in the same order."
+            )
+        return self.points
+
+    def _points_by_name(self, feature_names: tuple[str, ...]) -> FloatArray:
+        own = self.feature_names or ()
+        absent = [name for name in feature_names if name not in own]
+        if absent:
+            raise AnchorError(
+                f"anchors has no column {absent[0]!r}, which X has; {near_misses(absent[0], own)}"
+            )
+        extra = [name for name in own if name not in feature_names]
+        if extra:
+            raise AnchorError(
+                f"anchors has a column {extra[0]!r} that X has not; "
+                f"{near_misses(extra[0], feature_names)}"
+            )
+        return self.points[:, [own.index(name) for name in feature_names]]
+
+
+def _read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
+    """Return anchor points as a float matrix, with column names where they have them."""
+    features = read_features(points, "anchors")
+    names = None
+    if isinstance(features, dict):
+        names = tuple(features)
+        features = np.column_stack(list(features.values())) if features else np.empty((0, 0))
+    matrix = np.array(features, dtype=np.float64)
+    if len(matrix) == 0:
+        raise AnchorError("anchors is empty: give at least one point.")
+    bad = ~np.isfinite(matrix)
+    if bad.any():
+        row, column = (int(places[0]) for places in np.nonzero(bad))
+        where = repr(names[column]) if names is not None else column
+        raise AnchorError(
+            f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
+            f"{row}, column {where}: an anchor needs every feature."
+        )
+    return matrix, names
+
+
+def _check_posterior(stated: FloatArray) -> None:
+    outside = (stated < 0) | (stated > 1)
+    if outside.any():
+        value = float(stated[np.argmax(outside)])
+        raise AnchorError(
+            f"posterior is {value:g} but must be at least 0 and at most 1: it is a probability."
+        )
+
+
+def _check_tolerance(stated: FloatArray, widths: FloatArray, shared: float) -> None:
+    """Refuse errors that could carry a posterior past 0 or 1."""
+    if (widths < 0).any():
+        raise AnchorError(f"tolerance is {float(widths.min()):g} but must not be negative.")
+    room = np.minimum(stated, 1 - stated)
+    # Posteriors stated at 0 or 1 have no room at all; the tests that take them read them as exact.
+    too_wide = (widths + shared >= room) & (room > 0)
+    if too_wide.any():
+        worst = int(np.argmax(too_wide))
+        total = float(widths[worst] + shared)
+        name = "tolerance" if shared == 0 else "tolerance + shared_tolerance"
+        what = "1/2" if room[worst] == 0.5 else f"{stated[worst]:g}"
+        raise AnchorError(
+            f"{name} is {total:g} but must be at least 0 and below {room[worst]:g}: "
+            f"it is a distance from {what}."
+        )
+
+
+def _read_source_covariance(values: ArrayLike | None, n_anchors: int) -> FloatArray | None:
+    """Check the covariance of posteriors that come from another model."""
+    if values is None:
+        return None
+    matrix = np.array(values, dtype=np.float64)
+    if matrix.shape != (n_anchors, n_anchors):
+        raise AnchorError(
+            f"source_covariance has shape {matrix.shape} but there are {n_anchors} anchors: "
+            "give a square matrix with a row and a column an anchor."
+        )
+    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0):
+        raise AnchorError("source_covariance must be finite and symmetric: it is a covariance.")
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest < -1e-10 * max(float(np.abs(matrix).max()), 1e-300):
+        raise AnchorError(
+            f"source_covariance has a negative eigenvalue ({smallest:.2g}): it is not a covariance."
+        )
+    return (matrix + matrix.T) / 2
+
+
+def _read_row_numbers(rows: ArrayLike, n_rows: int) -> Any:
+    """Return row numbers from numbers or a mask."""
+    chosen = np.asarray(rows)
+    if chosen.dtype == bool:
+        if chosen.shape != (n_rows,):
+            raise InputError(f"rows is a mask of {chosen.size} but X has {n_rows} rows.")
+        return np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise InputError("rows must be a list of row numbers or a mask of True and False.")
+    outside = (chosen < 0) | (chosen >= n_rows)
+    if outside.any():
+        raise InputError(
+            f"rows names row {int(chosen[np.argmax(outside)])} but X has rows 0 to {n_rows - 1}."
+        )
+    return chosen
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,41 @@
+"""The command `evenodds`: one file a subcommand, loaded light so that help is quick."""
+
+import typer
+
+from evenodds.cli.demo import run_demo
+from evenodds.cli.prior import run_prior
+from evenodds.cli.test import run_test
+
+app = typer.Typer(
+    name="evenodds",
+    help="Is one class flipped more often than the other? Tests for class-conditional label noise.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("test")(run_test)
+app.command("prior")(run_prior)
+app.command("demo")(run_demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from evenodds.version import __version__  # noqa: PLC0415 - only when asked
+
+        typer.echo(f"evenodds {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """Is one class flipped more often than the other? Tests for class-conditional label noise."""
+
+
+def run() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,51 @@
+"""`evenodds prior`: what the share of positive labels says, when the true share is known."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from evenodds.cli.guard import guarded
+from evenodds.cli.test import Format
+
+
+@guarded
+def run_prior(
+    n_positive: Annotated[int, typer.Argument(help="Number of positive labels.")],
+    n_rows: Annotated[int, typer.Argument(help="Number of labels.")],
+    prior: Annotated[float, typer.Argument(help="True share of positives.")],
+    null: Annotated[
+        str, typer.Option(help="What to test: uniform (equal flips) or clean (no flips).")
+    ] = "uniform",
+    prior_standard_error: Annotated[
+        float, typer.Option(help="Standard error of the true share, if it is an estimate.")
+    ] = 0.0,
+    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Output for people or for programs.")
+    ] = Format.text,
+) -> None:
+    """Test the labels from their share of positives, when the true share is known."""
+    from evenodds.inference.prior import prior_test  # noqa: PLC0415 - keeps help quick
+    from evenodds.validation import check_between  # noqa: PLC0415
+
+    check_between(significance, "--significance", 0, 1, closed="neither")
+    result = prior_test(
+        n_positive,
+        n_rows,
+        prior,
+        null=null,  # type: ignore[arg-type]
+        prior_standard_error=prior_standard_error,
+    )
+    if output_format is Format.json:
+        from evenodds.report.verdict import prior_verdict  # noqa: PLC0415
+
+        document = result.to_dict()
+        document["significance"] = significance
+        document["reject"] = result.pvalue < significance
+        document["verdict"] = prior_verdict(result, significance)
+        typer.echo(json.dumps(document, indent=2))
+        return
+    from evenodds.cli.show import show_prior  # noqa: PLC0415 - rich is slow to load
+
+    show_prior(result, significance)

@@ -1,0 +1,64 @@
+"""Results on a terminal: the words of the report, with a little colour."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evenodds.inference.prior import PriorTestResult
+from evenodds.inference.results import AsymmetryTestResult
+from evenodds.report.text import facts, prior_facts
+from evenodds.report.verdict import next_steps, prior_verdict, verdict
+
+WIDTH = 92
+
+
+def make_console() -> Console:
+    """Return a console no wider than comfortable reading."""
+    console = Console(highlight=False, soft_wrap=False)
+    console.width = min(console.width, WIDTH)
+    return console
+
+
+def show_result(
+    result: AsymmetryTestResult, significance: float, notes: Sequence[str] = ()
+) -> None:
+    """Print an asymmetry test: verdict, numbers, what to doubt, what to do."""
+    console = make_console()
+    rejected = result.pvalue < significance
+    console.print(Text(verdict(result, significance), style="bold red" if rejected else "bold"))
+    _print_facts(console, facts(result, significance))
+    doubts = [check.message for check in result.diagnostics if check.concern]
+    passed = [check.message for check in result.diagnostics if not check.concern]
+    _print_list(console, "What to doubt", doubts, "yellow")
+    _print_list(console, "What was checked", [*passed, *notes], "green")
+    _print_list(console, "What to do next", next_steps(result, significance), "cyan")
+
+
+def show_prior(result: PriorTestResult, significance: float) -> None:
+    """Print a prior test: verdict, then numbers."""
+    console = make_console()
+    rejected = result.pvalue < significance
+    style = "bold red" if rejected else "bold"
+    console.print(Text(prior_verdict(result, significance), style=style))
+    _print_facts(console, prior_facts(result))
+
+
+def _print_facts(console: Console, pairs: list[tuple[str, str]]) -> None:
+    table = Table.grid(padding=(0, 2))
+    for name, value in pairs:
+        table.add_row(Text(name, style="dim"), Text(value))
+    console.print(Padding(table, (1, 0, 0, 2)))
+
+
+def _print_list(console: Console, title: str, sentences: list[str], style: str) -> None:
+    if not sentences:
+        return
+    console.print()
+    console.print(Text(title, style=f"bold {style}"))
+    for sentence in sentences:
+        grid = Table.grid(padding=(0, 1))
+        grid.add_row(Text("  •", style=style), Text(sentence))
+        console.print(grid)

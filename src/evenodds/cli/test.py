@@ -1,0 +1,180 @@
+"""`evenodds test`: is one class flipped more often than the other?"""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenodds.cli.guard import GATE_FAILED, guarded
+
+if TYPE_CHECKING:
+    from evenodds.inference.results import AsymmetryTestResult
+
+
+class Method(StrEnum):
+    """Tests by name."""
+
+    wald = "wald"
+
+
+class Side(StrEnum):
+    """Alternative hypotheses by name."""
+
+    two_sided = "two-sided"
+    greater = "greater"
+    less = "less"
+
+
+class Format(StrEnum):
+    """Output formats by name."""
+
+    text = "text"
+    json = "json"
+
+
+class Gate(StrEnum):
+    """Conditions that make the command fail, for pipelines."""
+
+    reject = "reject"
+    equivalence = "equivalence"
+
+
+@guarded
+def run_test(
+    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one row a case.")],
+    label: Annotated[str, typer.Option(help="Column of given labels.")],
+    anchors: Annotated[
+        Path | None, typer.Option(help="File of toss-up cases, with the feature columns.")
+    ] = None,
+    anchor_column: Annotated[
+        str | None,
+        typer.Option(help="Column marking toss-ups in the data: true/false, or the posterior."),
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
+    ] = 0.05,
+    shared_tolerance: Annotated[
+        float, typer.Option(help="Half-width of the error common to all anchors.")
+    ] = 0.0,
+    method: Annotated[Method, typer.Option(help="Which test.")] = Method.wald,
+    weights: Annotated[
+        str, typer.Option(help="How anchors are averaged: equal, or optimal if strict.")
+    ] = "equal",
+    covariance: Annotated[
+        str, typer.Option(help="Covariance of the fitted curve: information or sandwich.")
+    ] = "information",
+    alternative: Annotated[
+        Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
+    ] = Side.two_sided,
+    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of frequency weights.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column of groups: rows of one patient or annotator.")
+    ] = None,
+    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Output for people or for programs.")
+    ] = Format.text,
+    gate: Annotated[
+        Gate | None,
+        typer.Option(
+            help="Exit with 1 if uniform noise is rejected (reject), or if the asymmetry is not "
+            "shown to be within the margin (equivalence)."
+        ),
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="Margin for --gate equivalence, such as 0.05.")
+    ] = None,
+) -> None:
+    """Test whether the labels of one class are flipped more often than the other's.
+
+    Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
+    """
+    from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
+    from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
+    from evenodds.inference.wald import Wald  # noqa: PLC0415
+
+    _check_options(significance, gate, margin)
+    columns = Columns(
+        label=label,
+        features=_split(features),
+        anchor=anchor_column,
+        weight=weight,
+        group=group,
+    )
+    inputs = read_inputs(data, columns, anchors, tolerance, shared_tolerance)
+    result = asymmetry_test(
+        inputs.features,
+        inputs.labels,
+        inputs.anchors,
+        method=Wald(weights=weights, covariance=covariance),  # type: ignore[arg-type]
+        alternative=alternative.value,
+        positive=positive,
+        sample_weight=inputs.weights,
+        groups=inputs.groups,
+    )
+    if output_format is Format.json:
+        typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
+    else:
+        from evenodds.cli.show import show_result  # noqa: PLC0415 - rich is slow to load
+
+        show_result(result, significance, _notes(inputs.n_anchor_rows))
+    if gate is not None and not _gate_holds(result, gate, significance, margin):
+        raise typer.Exit(GATE_FAILED)
+
+
+def as_json(
+    result: "AsymmetryTestResult", significance: float, margin: float | None = None
+) -> dict[str, Any]:
+    """Return the documented JSON of a test."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from evenodds.report.verdict import verdict  # noqa: PLC0415 - keeps help quick
+
+    document = result.to_dict()
+    document["confidence_interval"] = asdict(result.confidence_interval(1 - significance))
+    document["significance"] = significance
+    document["reject"] = result.pvalue < significance
+    document["verdict"] = verdict(result, significance)
+    if margin is not None:
+        document["equivalence"] = asdict(result.equivalence(margin))
+    return document
+
+
+def _split(names: str | None) -> tuple[str, ...] | None:
+    """Return comma-separated column names."""
+    return (
+        None if names is None else tuple(name.strip() for name in names.split(",") if name.strip())
+    )
+
+
+def _check_options(significance: float, gate: Gate | None, margin: float | None) -> None:
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.validation import check_between  # noqa: PLC0415
+
+    check_between(significance, "--significance", 0, 1, closed="neither")
+    if margin is not None:
+        check_between(margin, "--margin", 0, 1, closed="neither")
+    if gate is Gate.equivalence and margin is None:
+        raise InputError("--gate equivalence needs --margin: how large an asymmetry is harmless?")
+
+
+def _gate_holds(
+    result: "AsymmetryTestResult", gate: Gate, significance: float, margin: float | None
+) -> bool:
+    """Tell whether the gate's condition is met."""
+    if gate is Gate.reject:
+        return result.pvalue >= significance
+    return margin is not None and result.equivalence(margin).pvalue < significance
+
+
+def _notes(n_anchor_rows: int) -> list[str]:
+    if not n_anchor_rows:
+        return []
+    plural = "s are anchors and were" if n_anchor_rows > 1 else " is an anchor and was"
+    return [f"{n_anchor_rows} row{plural} left out of the fit."]

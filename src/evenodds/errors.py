@@ -1,0 +1,49 @@
+"""Every exception and warning of the package.
+
+EvenoddsError
+├── InputError (also ValueError)     what was given cannot be used; the message says what to do
+│   ├── AnchorError                  the anchor points are at fault
+│   ├── RankError                    columns repeat each other
+│   └── SeparationError              the labels are separated, so no maximum-likelihood fit exists
+├── ConvergenceError                 the solver stopped short of the optimum
+└── MissingExtraError (also ImportError)   an optional dependency is not installed
+
+EvenoddsWarning (UserWarning)
+└── ImprecisionWarning               the answer may be imprecise; the message says how to find out
+"""
+
+
+class EvenoddsError(Exception):
+    """Base class of everything this package raises on purpose."""
+
+
+class InputError(EvenoddsError, ValueError):
+    """What was given cannot be used; the message says what is needed."""
+
+
+class AnchorError(InputError):
+    """The anchor points do not fit the data or the test."""
+
+
+class RankError(InputError):
+    """Some columns are constant or a linear combination of others."""
+
+
+class SeparationError(InputError):
+    """Some combination of columns separates the labels, so no finite fit exists."""
+
+
+class ConvergenceError(EvenoddsError):
+    """The solver could not reach the optimum."""
+
+
+class MissingExtraError(EvenoddsError, ImportError):
+    """An optional dependency is needed for this call."""
+
+
+class EvenoddsWarning(UserWarning):
+    """Base class of the package's warnings."""
+
+
+class ImprecisionWarning(EvenoddsWarning):
+    """The answer may be less precise than it looks."""

@@ -1,0 +1,1 @@
+"""The question: tests that share one function z(Delta_0)."""

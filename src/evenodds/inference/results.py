@@ -1,0 +1,162 @@
+"""What a test returns: numbers, a table of z, and things to doubt; never the rows."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self, get_args
+
+from evenodds.errors import InputError
+from evenodds.inference.profile import (
+    Alternative,
+    ConfidenceInterval,
+    Equivalence,
+    Profile,
+)
+from evenodds.validation import check_between, check_choice
+
+SCHEMA_VERSION = 1
+
+
+def check_alternative(value: Any) -> Alternative:
+    """Return a checked alternative hypothesis."""
+    alternative: Alternative = check_choice(value, "alternative", get_args(Alternative))  # type: ignore[assignment]
+    return alternative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One thing that was checked, in numbers and in a sentence.
+
+    Attributes
+    ----------
+    name : str
+        What was checked.
+    message : str
+        The finding as a plain sentence.
+    concern : bool
+        Whether it gives reason to doubt the result.
+    statistic, pvalue : float or None
+        The numbers behind the sentence, where there are any.
+    """
+
+    name: str
+    message: str
+    concern: bool
+    statistic: float | None = None
+    pvalue: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionRegion:
+    """Mean fitted posteriors at the anchors that do not reject uniform noise."""
+
+    low: float
+    high: float
+    significance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsymmetryTestResult:
+    """Outcome of a test for class-conditional label noise.
+
+    Attributes
+    ----------
+    statistic : float
+        Standardised distance of the fitted curve from what uniform noise would give
+        at the anchors.
+    pvalue : float
+        Probability, under uniform noise, of a statistic at least as extreme.
+    asymmetry : float
+        Estimate of ``beta - alpha``: how many more of the negatives than of the
+        positives are flipped.
+    alpha, beta : float or None
+        Estimated flip rates of positives and negatives; None where the method has none.
+    mean_posterior : float
+        Weighted mean of the fitted posteriors at the anchors; 1/2 under uniform noise.
+    standard_error : float
+        Of `mean_posterior`, under uniform noise.
+    method, alternative : str
+        What was asked.
+    settings : dict
+        The method's settings.
+    positive, negative : object
+        The two labels.
+    n_rows, n_features, n_anchors : int
+        Sizes; rows are counted with their frequency weights.
+    tolerance : tuple of float
+        Smallest and largest tolerance of the anchors.
+    shared_tolerance : float
+        Error common to all anchors.
+    diagnostics : tuple of Diagnostic
+        What was checked, and what to doubt.
+    profile : Profile
+        Table of the statistic as a function of the hypothesised asymmetry.
+    """
+
+    statistic: float
+    pvalue: float
+    asymmetry: float
+    alpha: float | None
+    beta: float | None
+    mean_posterior: float
+    standard_error: float
+    method: str
+    alternative: Alternative
+    settings: dict[str, str]
+    positive: Any
+    negative: Any
+    n_rows: int
+    n_features: int
+    n_anchors: int
+    tolerance: tuple[float, float]
+    shared_tolerance: float
+    diagnostics: tuple[Diagnostic, ...]
+    profile: Profile
+
+    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Return the asymmetries this test would not reject at ``1 - level``.
+
+        With a one-sided alternative the interval is one-sided too. An end without a
+        bound is at -1 or 1 and marked so.
+        """
+        return self.profile.interval(level, self.alternative)
+
+    def equivalence(self, margin: float = 0.05) -> Equivalence:
+        """Test whether the asymmetry is smaller than `margin` in size.
+
+        A small p-value shows that it is: the one way to *support* uniform noise.
+        """
+        return self.profile.equivalence(margin)
+
+    def retention_region(self, significance: float = 0.05) -> RetentionRegion:
+        """Return the mean posteriors at the anchors that retain uniform noise, two-sided."""
+        from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
+
+        check_between(significance, "significance", 0, 1, closed="neither")
+        reach = float(-ndtri(significance / 2)) * self.standard_error
+        return RetentionRegion(low=0.5 - reach, high=0.5 + reach, significance=significance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values, ready for JSON."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild a result from `to_dict`, also after a trip through JSON."""
+        version = values.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise InputError(
+                f"this result has schema version {version!r} but this evenodds reads "
+                f"{SCHEMA_VERSION}: test the data again."
+            )
+        absent = [field.name for field in fields(cls) if field.name not in values]
+        if absent:
+            raise InputError(f"this result has no {absent[0]!r}: it is not a whole test result.")
+        known = {field.name: values[field.name] for field in fields(cls)}
+        known["tolerance"] = tuple(known["tolerance"])
+        known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
+        known["profile"] = Profile(*(tuple(column) for column in known["profile"].values()))
+        return cls(**known)
+
+    def __str__(self) -> str:
+        from evenodds.report.text import describe  # noqa: PLC0415 - the one upward look-up
+
+        return describe(self)

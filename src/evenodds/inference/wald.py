@@ -1,0 +1,211 @@
+"""The test of Poyiadzi et al. (2021), corrected: plain logistic curve, anchors at 1/2."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.special import ndtr
+
+from evenodds.anchors import Anchors
+from evenodds.errors import AnchorError
+from evenodds.inference.profile import Alternative, Profile, trace_profile
+from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.model.flattening import flattening_statistic
+from evenodds.model.logistic import Covariance, LogisticFit, fit_rows
+from evenodds.rows.base import Rows
+from evenodds.validation import FloatArray, check_choice
+
+Weights = Literal["equal", "optimal"]
+
+# A curve is called flattened below this p-value.
+FLATTENED_BELOW = 0.01
+# Rows of the rarer label a parameter, below which the normal approximation is poor.
+ROWS_A_PARAMETER = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Wald:
+    """Settings of the paper's test.
+
+    Parameters
+    ----------
+    weights : {"equal", "optimal"}
+        How anchors are averaged. "optimal" minimises the variance over non-negative
+        weights, for strict anchors only.
+    covariance : {"information", "sandwich"}
+        Covariance of the fitted curve. The sandwich allows for a curve that is not
+        quite logistic; with groups it is always the grouped sandwich.
+    """
+
+    weights: Weights = "equal"
+    covariance: Covariance = "information"
+
+    def __post_init__(self) -> None:
+        check_choice(self.weights, "weights", get_args(Weights))
+        check_choice(self.covariance, "covariance", get_args(Covariance))
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredCurve:
+    """All that the statistic needs of a fit and its anchors.
+
+    The variance of the weighted mean posterior at a hypothesised asymmetry is
+    ``u' S u`` with ``S = (g g') o M + E``, where ``M`` is the covariance of the fitted
+    log-odds, ``E`` that of the stated posteriors, and ``g_j`` the mean slope
+    ``p (1 - p)`` at anchor j (theory page, "Relaxed anchors").
+    """
+
+    posteriors: FloatArray
+    log_odds_covariance: FloatArray
+    error_covariance: FloatArray
+    error_variances: FloatArray  # of tolerance and shared tolerance only
+    weights: FloatArray
+
+    @property
+    def mean_posterior(self) -> float:
+        """Weighted mean of the fitted posteriors."""
+        return float(self.weights @ self.posteriors)
+
+    def variance(self, asymmetry: float) -> float:
+        """Return the variance of the mean posterior at a hypothesised asymmetry."""
+        slopes = (1 - asymmetry**2) / 4 - self.error_variances
+        pull = self.weights * slopes
+        return float(
+            pull @ self.log_odds_covariance @ pull
+            + self.weights @ self.error_covariance @ self.weights
+        )
+
+    def z(self, asymmetry: float) -> float:
+        """Return the statistic at a hypothesised asymmetry."""
+        distance = self.mean_posterior - (1 + asymmetry) / 2
+        return distance / float(np.sqrt(self.variance(asymmetry)))
+
+
+def wald_test(
+    rows: Rows, anchors: Anchors, settings: Wald, alternative: Alternative
+) -> AsymmetryTestResult:
+    """Run the paper's test on checked rows; see `asymmetry_test`."""
+    points = anchors.points_for(rows.feature_names, rows.n_features)
+    _check_anchors(anchors, settings)
+    fit = fit_rows(rows, covariance=settings.covariance)
+    curve = anchored_curve(fit, anchors, points, settings)
+    profile = trace_wald(curve)
+    robust = "grouped sandwich" if rows.n_groups is not None else settings.covariance
+    return AsymmetryTestResult(
+        statistic=curve.z(0.0),
+        pvalue=profile.pvalue(alternative),
+        asymmetry=profile.estimate,
+        alpha=None,
+        beta=None,
+        mean_posterior=curve.mean_posterior,
+        standard_error=float(np.sqrt(curve.variance(0.0))),
+        method="wald",
+        alternative=alternative,
+        settings={"weights": settings.weights, "covariance": robust},
+        positive=fit.positive,
+        negative=fit.negative,
+        n_rows=fit.n_rows,
+        n_features=fit.n_features,
+        n_anchors=len(anchors),
+        tolerance=(float(anchors.tolerance.min()), float(anchors.tolerance.max())),
+        shared_tolerance=anchors.shared_tolerance,
+        diagnostics=(_curve_check(rows, fit), _size_check(rows, fit)),
+        profile=profile,
+    )
+
+
+def anchored_curve(
+    fit: LogisticFit, anchors: Anchors, points: FloatArray, settings: Wald
+) -> AnchoredCurve:
+    """Combine a fit with anchors, in the order of the fit's features."""
+    covariance = fit.log_odds_covariance(points)
+    if settings.weights == "equal":
+        weights = np.full(len(anchors), 1 / len(anchors))
+    else:
+        weights = optimal_weights(fit, points)
+    return AnchoredCurve(
+        posteriors=1 / (1 + np.exp(-fit.log_odds(points))),
+        log_odds_covariance=covariance,
+        error_covariance=anchors.error_covariance(),
+        error_variances=(anchors.tolerance**2 + anchors.shared_tolerance**2) / 3,
+        weights=weights,
+    )
+
+
+def optimal_weights(fit: LogisticFit, points: FloatArray) -> FloatArray:
+    """Return the non-negative weights, summing to one, with the smallest variance.
+
+    Minimising ``u' A C A' u`` on the simplex is non-negative least squares: with
+    ``C = R R'`` and ``R b = e_1`` (every anchor has a leading 1) the minimiser of
+    ``|R' A' v - b|`` over ``v >= 0`` is proportional to it.
+    """
+    root = np.linalg.cholesky(fit.inside.covariance)
+    design = fit.inside.design(points)
+    leading = np.zeros(design.shape[1])
+    leading[0] = 1
+    weights, _ = nnls(root.T @ design.T, np.linalg.solve(root, leading))
+    normalised: FloatArray = weights / weights.sum()
+    return normalised
+
+
+def trace_wald(curve: AnchoredCurve) -> Profile:
+    """Tabulate the statistic over the asymmetries that a mean posterior can have."""
+    # Strict anchors have no variance left at asymmetry 1; stop a hair before it.
+    end = 1 - 1e-9
+    return trace_profile(curve.z, 2 * curve.mean_posterior - 1, (-end, end))
+
+
+def _check_anchors(anchors: Anchors, settings: Wald) -> None:
+    off = anchors.posterior != 0.5
+    if off.any():
+        value = float(anchors.posterior[np.argmax(off)])
+        raise AnchorError(
+            f"posterior is {value:g} but method 'wald' needs 0.5 everywhere: elsewhere uniform "
+            "noise moves the posterior too, by an unknown amount. Give toss-up anchors only."
+        )
+    if settings.weights == "optimal" and not anchors.strict:
+        raise AnchorError(
+            "weights='optimal' needs strict anchors (tolerance 0): with a tolerance it favours "
+            "misplaced anchors and loses power. Use weights='equal'."
+        )
+
+
+def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
+    """Say whether the curve is flattened as by noise, which the plain curve cannot follow."""
+    statistic = flattening_statistic(rows, fit)
+    pvalue = float(ndtr(statistic))
+    concern = pvalue < FLATTENED_BELOW
+    if concern:
+        message = (
+            "The labels follow a curve flattened at its ends, as label noise makes it "
+            f"(z = {statistic:.1f}). The plain logistic curve of this test then moves even when "
+            "both classes are flipped equally often, unless rows lie evenly about the boundary; "
+            "with rare positives or skewed features it rejects far too often."
+        )
+    else:
+        message = (
+            "The labels show no flattening of the logistic curve, so little noise of any kind "
+            f"(z = {statistic:.1f})."
+        )
+    return Diagnostic(
+        name="curve", message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    )
+
+
+def _size_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
+    """Say whether there are enough rows for the normal approximation."""
+    positives = rows.positive_weight()
+    rarer = min(positives, rows.total_weight - positives) / (fit.n_features + 1)
+    few = rarer < ROWS_A_PARAMETER
+    verdict = (
+        f"fewer than about {ROWS_A_PARAMETER} make p-values too small"
+        if few
+        else "enough for the normal approximation"
+    )
+    return Diagnostic(
+        name="rows per parameter",
+        message=f"There are {rarer:.0f} rows of the rarer label a parameter: {verdict}.",
+        concern=few,
+        statistic=rarer,
+    )

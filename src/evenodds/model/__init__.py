@@ -1,0 +1,1 @@
+"""What we believe: curves, and how they are fitted."""

@@ -1,0 +1,86 @@
+"""Covariance that survives a wrong curve, and rows that belong together.
+
+The sandwich ``H (sum of squared scores) H`` needs the logistic curve only as
+the best approximation; with groups, scores are summed within a group before
+they are squared, so repeated rows of one patient do not count as news.
+"""
+
+from typing import Self
+
+import numpy as np
+
+from evenodds.model.sums import WeightedGram, probabilities, shifted
+from evenodds.rows.base import Block, Rows
+from evenodds.validation import FloatArray
+
+
+class SquaredScores:
+    """Sum of ``w r^2 x x'``: a row of weight 3 is three rows, so the weight is not squared."""
+
+    def __init__(self, coefficients: FloatArray, shift: FloatArray | None) -> None:
+        self.coefficients = coefficients
+        self.shift = shift
+        self.gram = WeightedGram(len(coefficients) - 1)
+
+    def add(self, block: Block) -> None:
+        features = shifted(block.features, self.shift)
+        squares = (block.labels - probabilities(features, self.coefficients)) ** 2
+        if block.weights is not None:
+            squares *= block.weights
+        self.gram.add(features, squares)
+
+    def merge(self, other: Self) -> None:
+        self.gram.merge(other.gram)
+
+    def total(self) -> FloatArray:
+        """Return the middle of the sandwich."""
+        return self.gram.total()
+
+
+class GroupedScores:
+    """Sum of scores within each group."""
+
+    def __init__(self, coefficients: FloatArray, shift: FloatArray | None, n_groups: int) -> None:
+        self.coefficients = coefficients
+        self.shift = shift
+        self.scores = np.zeros((n_groups, len(coefficients)))
+
+    def add(self, block: Block) -> None:
+        if block.groups is None:
+            raise TypeError("these rows carry no groups")
+        features = shifted(block.features, self.shift)
+        residuals = block.labels - probabilities(features, self.coefficients)
+        if block.weights is not None:
+            residuals *= block.weights
+        order = np.argsort(block.groups, kind="stable")
+        sorted_groups = block.groups[order]
+        starts = np.flatnonzero(np.r_[True, sorted_groups[1:] != sorted_groups[:-1]])
+        present = sorted_groups[starts]
+        scores = features * residuals[:, None]
+        self.scores[present, 0] += np.add.reduceat(residuals[order], starts)
+        self.scores[present, 1:] += np.add.reduceat(scores[order], starts, axis=0)
+
+    def merge(self, other: Self) -> None:
+        self.scores += other.scores
+
+    def total(self) -> FloatArray:
+        """Return the middle of the sandwich."""
+        return self.scores.T @ self.scores
+
+
+def sandwich(
+    rows: Rows, coefficients: FloatArray, shift: FloatArray | None, bread: FloatArray
+) -> FloatArray:
+    """Return ``bread @ middle @ bread``, summed by group where the rows have groups.
+
+    `coefficients` and `bread` (the inverse information) are those of features that
+    are shifted but not scaled.
+    """
+    empty: SquaredScores | GroupedScores
+    if rows.n_groups is None:
+        empty = SquaredScores(coefficients, shift)
+    else:
+        empty = GroupedScores(coefficients, shift, rows.n_groups)
+    with np.errstate(over="ignore"):
+        middle = rows.sum_over_rows(empty).total()
+    return bread @ middle @ bread

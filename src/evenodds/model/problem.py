@@ -1,0 +1,133 @@
+"""A logistic likelihood on the solver's scale, and where to start climbing it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenodds.errors import RankError
+from evenodds.model.scaling import (
+    FAR_FROM_ZERO,
+    Scaling,
+    centred_gram,
+    power_of_two,
+    spreads,
+)
+from evenodds.model.solver import Evaluation
+from evenodds.model.sums import Information, Moments, Score
+from evenodds.rows.base import Rows, name_column
+from evenodds.rows.missing import refuse_missing
+from evenodds.validation import FloatArray
+
+# Share of a column's variance not explained by the others below which it counts as a repeat.
+REPEATED = 1e-13
+# A constant column's spread is rounding only, far below this share of its mean.
+CONSTANT = 1e-14
+# Keeps the start finite where least squares fits the labels almost exactly.
+LEAST_RESIDUAL_VARIANCE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticProblem:
+    """The log-likelihood of `rows` as a function of coefficients on the solver's scale."""
+
+    rows: Rows
+    scaling: Scaling
+
+    def score(self, coefficients: FloatArray) -> FloatArray:
+        """Return the first derivative (one cheap pass)."""
+        empty = Score(self.scaling.rescaled(coefficients), self.scaling.shift)
+        with np.errstate(over="ignore"):
+            return self.scaling.rescaled(self.rows.sum_over_rows(empty).score)
+
+    def evaluate(self, coefficients: FloatArray) -> Evaluation:
+        """Return log-likelihood, score and information (one full pass)."""
+        empty = Information(self.scaling.rescaled(coefficients), self.scaling.shift)
+        with np.errstate(over="ignore"):
+            sums = self.rows.sum_over_rows(empty)
+        return Evaluation(
+            log_likelihood=sums.log_likelihood,
+            score=self.scaling.rescaled(sums.score),
+            information=self.scaling.rescaled(sums.information),
+        )
+
+
+def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
+    """Measure the columns; return the problem and a least-squares start.
+
+    Raises
+    ------
+    InputError
+        If values are missing or infinite.
+    RankError
+        If a column is constant or repeats others.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        moments = rows.sum_over_rows(Moments(rows.n_features))
+    if not np.isfinite(moments.gram).all():
+        refuse_missing(rows)
+    means = moments.features / moments.weight
+    far = np.abs(means) > FAR_FROM_ZERO * spreads(moments)
+    shift = np.where(far, means, 0.0) if far.any() else None
+    if shift is not None:
+        moments = rows.sum_over_rows(Moments(rows.n_features, shift))
+    spread = spreads(moments)
+    constant = spread <= CONSTANT * np.abs(means)
+    if constant.any():
+        _refuse_constant(rows, int(np.argmax(constant)), float(means[np.argmax(constant)]))
+    _check_rank(rows.feature_names, centred_gram(moments), spread * np.sqrt(moments.weight))
+    scaling = Scaling(shift=shift, scale=power_of_two(spread))
+    start = _least_squares_start(moments)
+    start[1:] *= scaling.scale
+    return LogisticProblem(rows, scaling), start
+
+
+def _least_squares_start(moments: Moments) -> FloatArray:
+    """Return coefficients for shifted features: exact if both classes were normal.
+
+    Least squares on the 0/1 labels, rescaled by the residual variance, is linear
+    discriminant analysis (Haggstrom 1983, J. Bus. Econ. Stat. 1, 229-238).
+    """
+    weight, positives = moments.weight, moments.labels
+    negatives = weight - positives
+    means = moments.features / weight
+    cross = moments.features_by_label - means * positives
+    slopes = np.linalg.solve(centred_gram(moments), cross)
+    residual_variance = float(positives * negatives / weight - slopes @ cross) / weight
+    residual_variance = max(residual_variance, LEAST_RESIDUAL_VARIANCE)
+    intercept = positives / weight - slopes @ means
+    start = np.empty(len(slopes) + 1)
+    start[1:] = slopes / residual_variance
+    start[0] = (
+        np.log(positives / negatives)
+        + (intercept - 0.5) / residual_variance
+        + (weight / positives - weight / negatives) / 2
+    )
+    return start
+
+
+def _refuse_constant(rows: Rows, column: int, value: float) -> None:
+    raise RankError(
+        f"{rows.column(column)} of X is constant (always {value:g}): "
+        "the intercept is added for you, so remove it."
+    )
+
+
+def _check_rank(names: tuple[str, ...] | None, gram: FloatArray, norms: FloatArray) -> None:
+    """Raise if a column is a linear combination of others, naming all involved."""
+    correlation = gram / np.outer(norms, norms)
+    try:
+        unexplained = np.linalg.cholesky(correlation).diagonal() ** 2
+        if unexplained.min() > REPEATED:
+            return
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh(correlation)
+    if values[0] > REPEATED:
+        return
+    involved = np.flatnonzero(np.abs(vectors[:, 0]) > 1e-6 * np.abs(vectors[:, 0]).max())
+    listed = ", ".join(name_column(names, int(column)) for column in involved[:6])
+    more = f" and {len(involved) - 6} more" if len(involved) > 6 else ""
+    raise RankError(
+        f"columns {listed}{more} of X repeat each other (one is a combination of the rest): "
+        "remove one of them."
+    )

@@ -1,0 +1,1 @@
+"""Saying it: words and text."""

@@ -1,0 +1,116 @@
+"""A result as text: the verdict first, then the numbers, then what to doubt."""
+
+import textwrap
+
+from evenodds.inference.prior import PriorTestResult
+from evenodds.inference.profile import ConfidenceInterval
+from evenodds.inference.results import AsymmetryTestResult
+from evenodds.report.verdict import next_steps, prior_verdict, show_pvalue, verdict
+
+WIDTH = 88
+
+ALTERNATIVES = {
+    "two-sided": "either class is flipped more",
+    "greater": "negatives are flipped more (beta > alpha)",
+    "less": "positives are flipped more (beta < alpha)",
+}
+
+
+def describe(result: AsymmetryTestResult, significance: float = 0.05) -> str:
+    """Return an asymmetry test as plain text."""
+    doubts = [check.message for check in result.diagnostics if check.concern]
+    passed = [check.message for check in result.diagnostics if not check.concern]
+    return "\n".join(
+        [
+            _wrapped(verdict(result, significance)),
+            "",
+            *_aligned(facts(result, significance)),
+            *_listed("What to doubt", doubts),
+            *_listed("What was checked", passed),
+            *_listed("What to do next", next_steps(result, significance)),
+        ]
+    )
+
+
+def describe_prior(result: PriorTestResult, significance: float = 0.05) -> str:
+    """Return a prior test as plain text."""
+    lines = [_wrapped(prior_verdict(result, significance)), "", *_aligned(prior_facts(result))]
+    return "\n".join(lines)
+
+
+def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple[str, str]]:
+    """Return the numbers of an asymmetry test, named for a reader."""
+    interval = result.confidence_interval(1 - significance)
+    region = result.retention_region(significance)
+    return [
+        ("test", f"{result.method}, {_settings(result)}"),
+        ("alternative", ALTERNATIVES[result.alternative]),
+        ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
+        ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
+        ("", f"{interval.level:.0%} interval {_interval(interval)}"),
+        ("at the anchors", f"mean fitted posterior {result.mean_posterior:.3f}"),
+        ("", f"uniform noise retained from {region.low:.3f} to {region.high:.3f}"),
+        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
+        ("anchors", f"{result.n_anchors}, {_tolerance(result)}"),
+        ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
+    ]
+
+
+def prior_facts(result: PriorTestResult) -> list[tuple[str, str]]:
+    """Return the numbers of a prior test, named for a reader."""
+    error = f" ± {result.prior_standard_error:g}" if result.prior_standard_error else ""
+    lines = [
+        ("null", result.null),
+        ("labels", f"{result.n_positive:,} of {result.n_rows:,} positive"),
+        ("share", f"{result.noisy_prior:.4f} observed, {result.prior:g}{error} stated"),
+        ("p-value", f"{result.pvalue:.4g}"),
+    ]
+    if result.noise_rate is not None:
+        lines.append(("noise rate", f"{result.noise_rate:.3f}, if the noise is uniform"))
+    if result.asymmetry is not None:
+        lines.append(("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"))
+    return lines
+
+
+def _settings(result: AsymmetryTestResult) -> str:
+    return f"{result.settings['weights']} weights, {result.settings['covariance']} covariance"
+
+
+def _interval(interval: ConfidenceInterval) -> str:
+    """Write an interval, saying in words where it has no bound."""
+    if interval.low_is_limit and interval.high_is_limit:
+        return "unbounded: these data set no limit either way"
+    if interval.low_is_limit:
+        return f"up to {interval.high:+.3f} (no lower bound)"
+    if interval.high_is_limit:
+        return f"from {interval.low:+.3f} (no upper bound)"
+    return f"from {interval.low:+.3f} to {interval.high:+.3f}"
+
+
+def _tolerance(result: AsymmetryTestResult) -> str:
+    low, high = result.tolerance
+    own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
+    if high == 0 and result.shared_tolerance == 0:
+        return "taken as exact toss-ups"
+    shared = f", shared ±{result.shared_tolerance:g}" if result.shared_tolerance else ""
+    return f"tolerance {own}{shared}"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH)
+
+
+def _aligned(pairs: list[tuple[str, str]]) -> list[str]:
+    width = max(len(name) for name, _ in pairs)
+    return [f"  {name:<{width}}  {value}" for name, value in pairs]
+
+
+def _listed(title: str, sentences: list[str]) -> list[str]:
+    """Return a titled list, or nothing where there is nothing to list."""
+    if not sentences:
+        return []
+    bullets = [
+        textwrap.fill(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        for sentence in sentences
+    ]
+    return ["", f"{title}:", *bullets]

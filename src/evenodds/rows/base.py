@@ -1,0 +1,116 @@
+"""What every source of rows offers: one verb, `sum_over_rows`.
+
+A fit needs only sums over rows, so a source never hands out rows: it feeds
+one block after another to a sum. A new backend (a file, a cluster) is one class
+that does this; nothing else knows how many rows there were, except as a number.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.validation import FloatArray
+
+IntArray = NDArray[np.int64]
+
+# A block of this size and a scaled copy of it stay in a core's cache between two products;
+# below some length the cost of starting each operation outweighs the cache.
+BLOCK_BYTES = 384 * 1024
+BLOCK_ROWS_AT_LEAST = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive rows, ready for arithmetic; sums read it and never write to it."""
+
+    features: FloatArray  # (rows, features), without an intercept column
+    labels: FloatArray  # 1.0 for the positive class, 0.0 for the other
+    weights: FloatArray | None  # how many rows each row stands for; None means one
+    groups: IntArray | None  # which group each row belongs to, 0, 1, 2, ...
+    start: int  # number of the first row
+
+
+class RowSum(Protocol):
+    """A sum over rows: starts empty, takes one block after another, merges with its like.
+
+    An empty one is small and can be pickled, so a cluster can send it to where
+    the rows are, fill copies there, and merge what comes back.
+    """
+
+    def add(self, block: Block) -> None:
+        """Add the rows of one block."""
+
+    def merge(self, other: Self) -> None:
+        """Add what another copy has summed over other rows."""
+
+
+S = TypeVar("S", bound=RowSum)
+
+
+class Rows(ABC):
+    """Labelled rows that can be summed over.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Size of the data; rows are counted as stored, whatever their weight.
+    feature_names : tuple of str or None
+        Column names where the source has them.
+    positive, negative : object
+        The two labels as the user wrote them.
+    n_groups : int or None
+        Number of groups, when rows come in groups.
+    total_weight : float
+        Rows counted with their frequency weights.
+    """
+
+    n_rows: int
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    positive: Any
+    negative: Any
+    n_groups: int | None
+    total_weight: float
+
+    @abstractmethod
+    def sum_over_rows(self, empty: S) -> S:
+        """Fill an empty sum with every row, block by block, and return it."""
+
+    @abstractmethod
+    def thinned(self, step: int, rng: np.random.Generator) -> "Rows":
+        """Return a source of about one row in `step`, drawn at random."""
+
+    def positive_weight(self) -> float:
+        """Return how many rows have the positive label, counted with their weights."""
+        return self.sum_over_rows(PositiveWeight()).total
+
+    def column(self, number: int) -> str:
+        """Name a column the way a message needs it."""
+        return f"column {name_column(self.feature_names, number)}"
+
+
+class PositiveWeight:
+    """Weight of the rows with the positive label."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+
+    def add(self, block: Block) -> None:
+        weights = block.labels if block.weights is None else block.labels * block.weights
+        self.total += float(weights.sum())
+
+    def merge(self, other: Self) -> None:
+        self.total += other.total
+
+
+def name_column(names: tuple[str, ...] | None, number: int) -> str:
+    """Return the quoted name of a column, or its number where columns have no names."""
+    return repr(names[number]) if names is not None else str(number)
+
+
+def rows_in_a_block(n_features: int) -> int:
+    """Return how many rows fit the cache, with a few vectors beside them."""
+    return max(BLOCK_BYTES // (8 * (n_features + 4)), BLOCK_ROWS_AT_LEAST)

@@ -1,0 +1,143 @@
+"""Two labels of any kind as positive and negative."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.errors import InputError
+from evenodds.validation import FloatArray, join_quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels with two values, turned into 0.0 and 1.0 a block at a time.
+
+    Kept as the user gave them: a second copy of a long label column would
+    cost more memory than the whole fit.
+    """
+
+    values: NDArray[Any]
+    positive_value: Any  # the positive label as stored in `values`
+    positive: Any  # the same as the user wrote it
+    negative: Any
+    as_is: bool  # already float64 zeros and ones
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def block(self, rows: slice | NDArray[np.int64]) -> FloatArray:
+        """Return the labels of these rows as 0.0 and 1.0."""
+        chosen = self.values[rows]
+        return chosen if self.as_is else (chosen == self.positive_value).astype(np.float64)
+
+
+def read_labels(y: Any, positive: Any = None) -> Labels:
+    """Check that `y` holds two labels and decide which one is positive.
+
+    Parameters
+    ----------
+    y : array-like
+        0/1, -1/+1, bool or two strings.
+    positive : object, optional
+        The positive label. Default: the larger number, True, or the later in sort order.
+    """
+    values = np.asarray(y)
+    if values.ndim == 2 and 1 in values.shape:
+        values = values.ravel()
+    if values.ndim != 1:
+        raise InputError(f"y has shape {values.shape} but must be one column of labels.")
+    if len(values) == 0:
+        raise InputError("y is empty: give one label a row.")
+    numeric = values.dtype.kind in "iufb"
+    low, high = _two_numbers(values) if numeric else _two_of_any_kind(values)
+    chosen, other = _choose_positive(low, high, positive)
+    stored = chosen
+    if not numeric:  # a byte a row from here on, however long the labels are
+        values, stored = (values == chosen).astype(np.int8), np.int8(1)
+    return Labels(
+        values=values,
+        positive_value=stored,
+        positive=plain(chosen),
+        negative=plain(other),
+        as_is=values.dtype == np.float64 and (other, chosen) == (0.0, 1.0),
+    )
+
+
+def plain(label: Any) -> Any:
+    """Return a label as a plain Python value, whole floats as ints."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _two_numbers(values: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the two values of a numeric column without sorting it."""
+    low, high = values.min(), values.max()
+    if values.dtype.kind == "f" and not (np.isfinite(low) and np.isfinite(high)):
+        _refuse_missing(~np.isfinite(values))
+    if low == high:
+        _refuse_one_label(low)
+    if not np.logical_or(values == low, values == high).all():
+        _refuse_many_labels(np.unique(values))
+    return low, high
+
+
+def _two_of_any_kind(values: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the two values of a column of strings or other objects, in sort order."""
+    distinct = set(values.tolist())
+    if any(is_missing(value) for value in distinct):
+        _refuse_missing(np.fromiter(map(is_missing, values.tolist()), bool, len(values)))
+    if len(distinct) == 1:
+        _refuse_one_label(distinct.pop())
+    try:
+        ordered = sorted(distinct)
+    except TypeError:
+        ordered = sorted(distinct, key=str)
+    if len(ordered) > 2:
+        _refuse_many_labels(ordered)
+    return ordered[0], ordered[1]
+
+
+def is_missing(value: Any) -> bool:
+    """Tell None, nan and the NA of data frames from real labels."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+
+
+def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
+    """Return (positive, negative); a label may also be named by how it prints."""
+    if positive is None:
+        return high, low
+    for chosen, other in ((high, low), (low, high)):
+        if positive == chosen or str(positive) == str(plain(chosen)):
+            return chosen, other
+    raise InputError(
+        f"positive is {positive!r} but the labels are {join_quoted((plain(low), plain(high)))}: "
+        "name one of these."
+    )
+
+
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    count, first = int(missing.sum()), int(np.argmax(missing))
+    raise InputError(
+        f"y has {count} missing value{'s' if count > 1 else ''}, the first in row {first}: "
+        "drop the rows without a label."
+    )
+
+
+def _refuse_one_label(label: Any) -> None:
+    raise InputError(
+        f"y has one label only ({plain(label)!r}) but this test needs two: "
+        "check the label column, or that rows of both classes were read."
+    )
+
+
+def _refuse_many_labels(labels: Any) -> None:
+    shown = join_quoted([plain(label) for label in labels], limit=5)
+    raise InputError(
+        f"y has {len(labels)} distinct labels ({shown}) but this test needs 2: "
+        "keep the rows of two of them."
+    )

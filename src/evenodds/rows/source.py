@@ -1,0 +1,175 @@
+"""Turning what the user passes as X and y into a source of rows."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenodds.errors import InputError
+from evenodds.rows.base import IntArray
+from evenodds.rows.labels import is_missing, read_labels
+from evenodds.rows.memory import ArrayRows, ColumnRows, MemoryRows, RowDetails
+from evenodds.validation import FloatArray, check_vector, join_quoted
+
+# Either a 2-D array, or a frame's columns with their names.
+Features = NDArray[Any] | dict[str, NDArray[Any]]
+
+
+def read_rows(
+    X: Any,
+    y: Any,
+    *,
+    positive: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    block_rows: int | None = None,
+) -> MemoryRows:
+    """Check data in memory and return it as rows that can be summed over.
+
+    Parameters
+    ----------
+    X : array or data frame
+        Features without an intercept column. Never copied whole.
+    y : array-like
+        Two labels; see `read_labels`.
+    positive : object, optional
+        The positive label.
+    sample_weight : array-like, optional
+        Frequency weights: how many identical rows each row stands for.
+    groups : array-like, optional
+        Which rows belong together (one patient, one annotator).
+    block_rows : int, optional
+        Rows per block; by default what fits a core's cache.
+    """
+    features = read_features(X, "X")
+    labels = read_labels(y, positive)
+    names = tuple(features) if isinstance(features, dict) else None
+    n_rows, n_features = shape_of(features)
+    if len(labels) != n_rows:
+        raise InputError(f"X has {n_rows} rows but y has {len(labels)}: give one label a row.")
+    if n_features == 0:
+        raise InputError("X has no columns: give at least one feature.")
+    codes, n_groups = _read_groups(groups, n_rows)
+    details = RowDetails(
+        labels=labels,
+        weights=_read_weights(sample_weight, n_rows),
+        groups=codes,
+        n_groups=n_groups,
+        feature_names=names,
+    )
+    if isinstance(features, dict):
+        return ColumnRows(tuple(features.values()), details, block_rows=block_rows)
+    return ArrayRows(features, details, block_rows=block_rows)
+
+
+def read_features(X: Any, name: str) -> Features:
+    """Return X as a numeric 2-D array, or as a frame's columns where it has names."""
+    if not isinstance(X, np.ndarray):
+        columns = _frame_columns(X, name)
+        if columns is not None:
+            return columns
+    if hasattr(X, "tocsr"):
+        raise InputError(f"{name} is a sparse matrix: pass {name}.toarray().")
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise InputError(f"{name} has rows of different lengths: give a rectangle.") from None
+    if array.ndim != 2:
+        advice = f"; for one feature use {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+        raise InputError(f"{name} has {array.ndim} dimension(s) but must have 2{advice}.")
+    if array.dtype.kind not in "iufb":
+        array = _as_numbers(array, name)
+    return array
+
+
+def shape_of(features: Features) -> tuple[int, int]:
+    """Return the number of rows and columns."""
+    if isinstance(features, dict):
+        return (len(next(iter(features.values()))) if features else 0), len(features)
+    return features.shape[0], features.shape[1]
+
+
+def _as_numbers(array: NDArray[Any], name: str) -> FloatArray:
+    """Return an array of objects as floats, if they are numbers."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} holds {array.dtype} values that are not numbers: encode text as numbers, "
+            "one column for each category."
+        ) from None
+
+
+def _frame_columns(X: Any, name: str) -> dict[str, NDArray[Any]] | None:
+    """Return a data frame's columns, or None if X is not a data frame."""
+    import narwhals as nw  # noqa: PLC0415 - only data frames need it, and it costs 30 ms
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    repeated = sorted({column for column in frame.columns if frame.columns.count(column) > 1})
+    if repeated:
+        raise InputError(f"{name} has more than one column named {join_quoted(repeated)}.")
+    return {column: _column_numbers(frame[column], name) for column in frame.columns}
+
+
+def _column_numbers(series: Any, name: str) -> NDArray[Any]:
+    """Return one column of a frame as numbers, without a copy where the frame allows it."""
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype.is_boolean():
+        values: NDArray[Any] = series.to_numpy()
+        return values if values.dtype.kind in "iufb" else values.astype(np.float64)
+    if dtype.is_temporal():
+        raise InputError(
+            f"column {series.name!r} of {name} holds dates or times: turn it into a number first, "
+            "such as days since a fixed day."
+        )
+    raise InputError(
+        f"column {series.name!r} of {name} holds {str(dtype).lower()} values, not numbers: "
+        "encode it as numbers, one column for each category, or leave it out."
+    )
+
+
+def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
+    """Check frequency weights."""
+    if sample_weight is None:
+        return None
+    weights = check_vector(sample_weight, "sample_weight", n_rows, "row")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise InputError(
+            f"sample_weight is {weights[row]:g} in row {row} but must not be negative: "
+            "it is how many rows this row stands for."
+        )
+    if not weights.any():
+        raise InputError("sample_weight is 0 everywhere: no rows are left.")
+    return weights
+
+
+def _read_groups(groups: ArrayLike | None, n_rows: int) -> tuple[IntArray | None, int | None]:
+    """Return group codes 0, 1, 2, ... and how many there are."""
+    if groups is None:
+        return None, None
+    values = np.asarray(groups)
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"groups has shape {values.shape} but X has {n_rows} rows: give one group a row."
+        )
+    if values.dtype.kind in "fO":
+        missing = np.fromiter(map(is_missing, values.tolist()), bool, n_rows)
+        if missing.any():
+            raise InputError(
+                f"groups has {int(missing.sum())} missing value(s), the first in row "
+                f"{int(np.argmax(missing))}: give every row its group."
+            )
+    if values.dtype == object:  # of any type, so number them as they come instead of sorting
+        numbers: dict[Any, int] = {}
+        codes = np.array([numbers.setdefault(value, len(numbers)) for value in values.tolist()])
+    else:
+        _, codes = np.unique(values, return_inverse=True)
+    n_groups = int(codes.max()) + 1
+    if n_groups < 2:
+        raise InputError(
+            f"groups has one group only ({values[0]!r}): the variance needs at least two."
+        )
+    return codes.astype(np.int64), n_groups

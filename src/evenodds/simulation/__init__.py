@@ -1,0 +1,1 @@
+"""Worlds with a known answer."""

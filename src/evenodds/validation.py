@@ -1,0 +1,100 @@
+"""The door: small checks that name the argument and the numbers.
+
+Each ``check_*`` returns the value in the form the formulas use, or raises
+`InputError` with one sentence: what came, what is needed, what to do.
+"""
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenodds.errors import InputError
+
+FloatArray = NDArray[np.float64]
+
+
+def check_number(value: Any, name: str) -> float:
+    """Return `value` as a finite float."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise InputError(f"{name} is {value!r} but must be a number.")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{name} is {number} but must be finite.")
+    return number
+
+
+def check_between(
+    value: Any, name: str, low: float, high: float, *, closed: str = "both", why: str = ""
+) -> float:
+    """Return `value` as a float inside the interval; `closed` is both, left or neither."""
+    number = check_number(value, name)
+    above = number >= low if closed in {"both", "left"} else number > low
+    below = number <= high if closed == "both" else number < high
+    if not (above and below):
+        lower = "at least" if closed in {"both", "left"} else "above"
+        upper = "at most" if closed == "both" else "below"
+        reason = f": {why}" if why else ""
+        raise InputError(
+            f"{name} is {number:g} but must be {lower} {low:g} and {upper} {high:g}{reason}."
+        )
+    return number
+
+
+def check_whole(value: Any, name: str, *, at_least: int = 0) -> int:
+    """Return `value` as an int no smaller than `at_least`."""
+    number = check_number(value, name)
+    if number != int(number) or number < at_least:
+        raise InputError(f"{name} is {value!r} but must be a whole number of at least {at_least}.")
+    return int(number)
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+    """Return `value` if it is one of `choices`, else name them all."""
+    options = tuple(choices)
+    if value not in options:
+        raise InputError(f"{name} is {value!r} but must be one of {join_quoted(options, 'or')}.")
+    return str(value)
+
+
+def check_vector(values: ArrayLike, name: str, length: int, of_what: str) -> FloatArray:
+    """Return one value or `length` values as a finite float vector of that length."""
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number or one number an {of_what}.") from None
+    if vector.ndim == 0:
+        vector = np.full(length, float(vector))
+    if vector.shape != (length,):
+        raise InputError(
+            f"{name} has shape {vector.shape} but there are {length} {of_what}s: "
+            f"give one value, or one an {of_what}."
+        )
+    if not np.isfinite(vector).all():
+        place = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise InputError(f"{name} is {vector[place]} at {of_what} {place}: give finite numbers.")
+    return vector
+
+
+def join_quoted(names: Iterable[Any], conjunction: str = "and", limit: int = 6) -> str:
+    """Write names as ``'a', 'b' and 'c'``, cut after `limit`."""
+    quoted = [repr(name) for name in names]
+    if len(quoted) > limit:
+        return ", ".join(quoted[:limit]) + f" {conjunction} {len(quoted) - limit} more"
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} {conjunction} {quoted[-1]}"
+
+
+def near_misses(wanted: str, available: Iterable[str]) -> str:
+    """Name what the user may have meant, or what there is."""
+    names = [str(name) for name in available]
+    folded = {name.strip().casefold(): name for name in names}
+    close = difflib.get_close_matches(wanted.strip().casefold(), folded, n=3, cutoff=0.6)
+    if close:
+        return f"did you mean {join_quoted((folded[name] for name in close), 'or')}?"
+    return f"the columns are {join_quoted(names)}." if names else "there are no columns."
