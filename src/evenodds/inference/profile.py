@@ -146,7 +146,7 @@ def pvalue_of(z: float, alternative: Alternative) -> float:
 
 
 def _where(z: Callable[[float], float], start: float, limit: float, size: float) -> float:
-    """Return where the size of z reaches `size` between `start` and `limit`, or `limit` if nowhere."""
+    """Return where z reaches `size` on the way from `start` to `limit`, else `limit`."""
     if start == limit or abs(z(limit)) <= size:
         return limit
     return float(brentq(lambda delta: abs(z(delta)) - size, start, limit, xtol=1e-15, rtol=1e-14))

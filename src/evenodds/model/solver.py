@@ -95,7 +95,7 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
     the last step. Returns None when the sample misleads, for Newton to take over.
     """
     start, information = pilot.start, pilot.information
-    inverse = np.linalg.inv(information)
+    inverse: FloatArray = np.linalg.inv(information).astype(np.float64)
     total_curvature = information[0, 0]
     coefficients, score = start, problem.score(start)
     previous_size = np.inf

@@ -1,0 +1,44 @@
+"""The public names, for type checkers; `__init__.py` loads them when first used."""
+
+from evenodds.anchors import Anchors as Anchors
+from evenodds.errors import (
+    AnchorError as AnchorError,
+)
+from evenodds.errors import (
+    ConvergenceError as ConvergenceError,
+)
+from evenodds.errors import (
+    EvenoddsError as EvenoddsError,
+)
+from evenodds.errors import (
+    EvenoddsWarning as EvenoddsWarning,
+)
+from evenodds.errors import (
+    ImprecisionWarning as ImprecisionWarning,
+)
+from evenodds.errors import (
+    InputError as InputError,
+)
+from evenodds.errors import (
+    MissingExtraError as MissingExtraError,
+)
+from evenodds.errors import (
+    RankError as RankError,
+)
+from evenodds.errors import (
+    SeparationError as SeparationError,
+)
+from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
+from evenodds.inference.prior import PriorTestResult as PriorTestResult
+from evenodds.inference.prior import prior_test as prior_test
+from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult
+from evenodds.inference.wald import Wald as Wald
+from evenodds.model.logistic import LogisticFit as LogisticFit
+from evenodds.model.logistic import fit_logistic as fit_logistic
+from evenodds.noise import (
+    ClassConditionalNoise as ClassConditionalNoise,
+)
+from evenodds.noise import (
+    UniformNoise as UniformNoise,
+)
+from evenodds.version import __version__ as __version__
