@@ -4,14 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.errors import RankError
-from evenodds.model.scaling import (
-    FAR_FROM_ZERO,
-    Scaling,
-    centred_gram,
-    power_of_two,
-    spreads,
-)
+from evenodds.errors import InputError, RankError
+from evenodds.model.scaling import FAR_FROM_ZERO, ColumnMoments, Scaling
 from evenodds.model.solver import Evaluation
 from evenodds.model.sums import Information, Moments, Score
 from evenodds.rows.base import Rows, name_column
@@ -62,26 +56,25 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
         If a column is constant or repeats others.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        moments = rows.sum_over_rows(Moments(rows.n_features))
-    if not np.isfinite(moments.gram).all():
+        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
+    if not np.isfinite(moments.products).all():
         refuse_missing(rows)
-    means = moments.features / moments.weight
-    far = np.abs(means) > FAR_FROM_ZERO * spreads(moments)
+        raise InputError("X has values so large that their squares overflow: rescale its columns.")
+    means = moments.means
+    far = np.abs(means) > FAR_FROM_ZERO * moments.spreads
     shift = np.where(far, means, 0.0) if far.any() else None
     if shift is not None:
-        moments = rows.sum_over_rows(Moments(rows.n_features, shift))
-    spread = spreads(moments)
-    constant = spread <= CONSTANT * np.abs(means)
+        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift)))
+    constant = moments.spreads <= CONSTANT * np.abs(means)
     if constant.any():
         _refuse_constant(rows, int(np.argmax(constant)), float(means[np.argmax(constant)]))
-    _check_rank(rows.feature_names, centred_gram(moments), spread * np.sqrt(moments.weight))
-    scaling = Scaling(shift=shift, scale=power_of_two(spread))
+    _check_rank(rows.feature_names, moments)
+    scaling = Scaling.by(shift, moments.spreads)
     start = _least_squares_start(moments)
-    start[1:] *= scaling.scale
-    return LogisticProblem(rows, scaling), start
+    return LogisticProblem(rows, scaling), start / scaling.factors
 
 
-def _least_squares_start(moments: Moments) -> FloatArray:
+def _least_squares_start(moments: ColumnMoments) -> FloatArray:
     """Return coefficients for shifted features: exact if both classes were normal.
 
     Least squares on the 0/1 labels, rescaled by the residual variance, is linear
@@ -89,12 +82,11 @@ def _least_squares_start(moments: Moments) -> FloatArray:
     """
     weight, positives = moments.weight, moments.labels
     negatives = weight - positives
-    means = moments.features / weight
-    cross = moments.features_by_label - means * positives
-    slopes = np.linalg.solve(centred_gram(moments), cross)
-    residual_variance = float(positives * negatives / weight - slopes @ cross) / weight
+    slopes = np.linalg.solve(moments.products, moments.by_label)
+    explained = float(slopes @ moments.by_label)
+    residual_variance = (positives * negatives / weight - explained) / weight
     residual_variance = max(residual_variance, LEAST_RESIDUAL_VARIANCE)
-    intercept = positives / weight - slopes @ means
+    intercept = positives / weight - slopes @ moments.means
     start = np.empty(len(slopes) + 1)
     start[1:] = slopes / residual_variance
     start[0] = (
@@ -112,9 +104,10 @@ def _refuse_constant(rows: Rows, column: int, value: float) -> None:
     )
 
 
-def _check_rank(names: tuple[str, ...] | None, gram: FloatArray, norms: FloatArray) -> None:
+def _check_rank(names: tuple[str, ...] | None, moments: ColumnMoments) -> None:
     """Raise if a column is a linear combination of others, naming all involved."""
-    correlation = gram / np.outer(norms, norms)
+    norms = np.sqrt(moments.products.diagonal())
+    correlation = moments.products / np.outer(norms, norms)
     try:
         unexplained = np.linalg.cholesky(correlation).diagonal() ** 2
         if unexplained.min() > REPEATED:

@@ -21,7 +21,12 @@ class Scaling:
     """A shift and a scale a column."""
 
     shift: FloatArray | None
-    scale: FloatArray
+    factors: FloatArray  # 1 for the intercept, 1 / scale for each column
+
+    @classmethod
+    def by(cls, shift: FloatArray | None, spreads: FloatArray) -> "Scaling":
+        """Scale by the power of two nearest to each spread."""
+        return cls(shift, np.concatenate([[1.0], np.exp2(-np.round(np.log2(spreads)))]))
 
     def rescaled(self, values: FloatArray) -> FloatArray:
         """Divide a vector or both sides of a matrix by the scale (1 for the intercept).
@@ -29,9 +34,8 @@ class Scaling:
         The same division takes a score or an information to the solver's scale,
         and coefficients or a covariance back from it.
         """
-        factors = np.concatenate([[1.0], 1 / self.scale])
-        divided: FloatArray = values * factors
-        return divided if values.ndim == 1 else divided * factors[:, None]
+        divided: FloatArray = values * self.factors
+        return divided if values.ndim == 1 else divided * self.factors[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +72,32 @@ class ShiftedCurve:
         return unshifted
 
 
-def spreads(moments: Moments) -> FloatArray:
-    """Return the standard deviation of each column, 0 where rounding leaves nothing."""
-    means = moments.features / moments.weight
-    variances = np.diagonal(moments.gram) / moments.weight - means**2
-    return np.sqrt(np.maximum(variances, 0))
+@dataclass(frozen=True, slots=True)
+class ColumnMoments:
+    """Weight, means, centred products and labels of shifted columns."""
 
+    weight: float
+    means: FloatArray
+    products: FloatArray  # sums of squares and products about the means
+    labels: float
+    by_label: FloatArray  # sums of products of labels and centred columns
 
-def centred_gram(moments: Moments) -> FloatArray:
-    """Return sums of squares and products about the means."""
-    means = moments.features / moments.weight
-    gram: FloatArray = moments.gram - moments.weight * np.outer(means, means)
-    return gram
+    @classmethod
+    def of(cls, sums: Moments) -> "ColumnMoments":
+        """Centre the sums over rows."""
+        total = sums.total()
+        weight = float(total[0, 0])
+        means = total[0, 1:] / weight
+        return cls(
+            weight=weight,
+            means=means,
+            products=total[1:, 1:] - weight * np.outer(means, means),
+            labels=sums.labels,
+            by_label=sums.features_by_label - means * sums.labels,
+        )
 
-
-def power_of_two(spread: FloatArray) -> FloatArray:
-    """Return the nearest power of two to each spread."""
-    scale: FloatArray = np.exp2(np.round(np.log2(spread)))
-    return scale
+    @property
+    def spreads(self) -> FloatArray:
+        """Standard deviation of each column, 0 where rounding leaves nothing."""
+        spreads: FloatArray = np.sqrt(np.maximum(self.products.diagonal() / self.weight, 0))
+        return spreads

@@ -13,8 +13,8 @@ import numpy as np
 from evenodds.validation import FloatArray
 
 # Root-mean-square change of the linear predictor at which a last step ends the climb. Newton
-# squares the error, so 1e-8 leaves the rounding floor, and the curvature is right to 1e-8.
-LAST_STEP = 1e-8
+# squares the error, so the coefficients end at the rounding floor; the curvature is right to 1e-10.
+LAST_STEP = 1e-10
 # The chord climb may enter its exact Newton step from here: the coefficients still end at the
 # rounding floor, and the curvature is moved along with them by a sample.
 LAST_CHORD_STEP = 4e-7

@@ -23,32 +23,26 @@ class Moments:
 
     def __init__(self, n_features: int, shift: FloatArray | None = None) -> None:
         self.shift = shift
-        self.weight = 0.0
-        self.features = np.zeros(n_features)
-        self.gram = np.zeros((n_features, n_features))
         self.labels = 0.0
         self.features_by_label = np.zeros(n_features)
+        self._gram = WeightedGram(n_features)
 
     def add(self, block: Block) -> None:
         features = shifted(block.features, self.shift)
-        weighted, labels = features, block.labels
-        counts = np.ones(len(labels))
-        if block.weights is not None:
-            counts = block.weights
-            labels = labels * counts
-            weighted = features * counts[:, None]
-        self.weight += float(counts.sum())
-        self.features += counts @ features
-        self.gram += weighted.T @ features
+        labels = block.labels if block.weights is None else block.labels * block.weights
+        counts = np.ones(len(labels)) if block.weights is None else block.weights
         self.labels += float(labels.sum())
         self.features_by_label += labels @ features
+        self._gram.add(features, counts)
 
     def merge(self, other: Self) -> None:
-        self.weight += other.weight
-        self.features += other.features
-        self.gram += other.gram
         self.labels += other.labels
         self.features_by_label += other.features_by_label
+        self._gram.merge(other._gram)
+
+    def total(self) -> FloatArray:
+        """Return ``[1, X]' W [1, X]``: the weight, the sums, and the products of features."""
+        return self._gram.total()
 
 
 class Score:
@@ -168,6 +162,8 @@ class WeightedGram:
         full = np.empty((n_parameters, n_parameters))
         full[0, 0] = self._weight
         full[0, 1:] = full[1:, 0] = self._border
-        upper = np.triu(self._gram)
-        full[1:, 1:] = upper + np.triu(upper, 1).T
+        full[1:, 1:] = self._gram
+        if self._symmetric:
+            lower = np.tril_indices(n_parameters, -1)
+            full[lower] = full.T[lower]
         return full

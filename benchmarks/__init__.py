@@ -1,0 +1,1 @@
+"""Benchmarks of the logistic fit against scikit-learn, statsmodels and glum."""
