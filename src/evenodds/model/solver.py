@@ -118,7 +118,7 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
         next_score = problem.score(coefficients + step)
         if not next_score @ step > OVERSHOT * slope or size > previous_size:
             return None
-        inverse = _with_secant(inverse, step, score - next_score)
+        inverse = with_secant(inverse, step, score - next_score)
         coefficients, score, previous_size = coefficients + step, next_score, size
     return None
 
@@ -136,7 +136,7 @@ def _with_moved_information(there: Optimum, before: FloatArray, pilot: Pilot) ->
     return replace(there, information=there.information + change / pilot.small_share)
 
 
-def _with_secant(inverse: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:
+def with_secant(inverse: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:
     """Return the inverse curvature made exact along `step` (the BFGS update)."""
     slope = step @ change
     if slope <= 0:

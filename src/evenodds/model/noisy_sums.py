@@ -1,0 +1,161 @@
+"""The sums over rows that a noisy-logistic fit is made of.
+
+The curve is ``p = tau + Delta/2 + (1 - 2 tau) s(theta'x)``: a logistic curve squeezed
+between two plateaus. Derivatives are taken in (theta, tau, Delta), in this order.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evenodds.model.sums import WeightedGram, shifted
+from evenodds.rows.base import Block
+from evenodds.validation import FloatArray
+
+# Beyond this the logistic curve is flat to rounding; it keeps 1 / (p (1 - p)) finite at tau = 0.
+FLAT_BEYOND = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyPoint:
+    """A noisy-logistic curve: coefficients (intercept first), noise rate and asymmetry."""
+
+    coefficients: FloatArray
+    rate: float
+    asymmetry: float
+
+
+class NoisySums:
+    """Log-likelihood, score and expected information at a point.
+
+    Attributes
+    ----------
+    log_likelihood : float
+    score : ndarray of shape (d + 2,)
+    transition : float
+        Weight of rows on the slope of the curve, ``sum of 4 s (1 - s)``; near zero for a
+        curve that is a step.
+    """
+
+    def __init__(self, point: NoisyPoint, shift: FloatArray | None = None) -> None:
+        n_parameters = len(point.coefficients)
+        self.point = point
+        self.shift = shift
+        self.log_likelihood = 0.0
+        self.transition = 0.0
+        self.score = np.zeros(n_parameters + 2)
+        self._gram = WeightedGram(n_parameters - 1)
+        self._borders = np.zeros((2, n_parameters))  # of theta with tau, and with Delta
+        self._corner = np.zeros(3)  # tau tau, tau Delta, Delta Delta
+
+    def add(self, block: Block) -> None:
+        point = self.point
+        features = shifted(block.features, self.shift)
+        steps = squeezed(features, point.coefficients)
+        slopes = steps * (1 - steps)
+        fitted = (1 - 2 * point.rate) * steps
+        fitted += point.rate + point.asymmetry / 2
+        residuals = block.labels - fitted
+        chances = 1 - np.abs(residuals)
+        precision = 1 / (fitted * (1 - fitted))
+        log_chances = np.log(np.maximum(chances, 1e-300))
+        if block.weights is not None:
+            precision *= block.weights
+            log_chances *= block.weights
+            self.transition += 4 * float(block.weights @ slopes)
+        else:
+            self.transition += 4 * float(slopes.sum())
+        self.log_likelihood += float(log_chances.sum())
+        by_theta = (1 - 2 * point.rate) * slopes  # dp / d(theta'x)
+        by_rate = 1 - 2 * steps  # dp / dtau; dp / dDelta is 1/2
+        self._add_score(features, residuals * precision, by_theta, by_rate)
+        self._add_information(features, precision, by_theta, by_rate)
+
+    def merge(self, other: Self) -> None:
+        self.log_likelihood += other.log_likelihood
+        self.transition += other.transition
+        self.score += other.score
+        self._gram.merge(other._gram)
+        self._borders += other._borders
+        self._corner += other._corner
+
+    @property
+    def information(self) -> FloatArray:
+        """Expected information of (theta, tau, Delta)."""
+        n_parameters = self._borders.shape[1]
+        full = np.empty((n_parameters + 2, n_parameters + 2))
+        full[:n_parameters, :n_parameters] = self._gram.total()
+        full[n_parameters:, :n_parameters] = self._borders
+        full[:n_parameters, n_parameters:] = self._borders.T
+        rate, mixed, asymmetry = self._corner
+        full[n_parameters:, n_parameters:] = [[rate, mixed], [mixed, asymmetry]]
+        return full
+
+    def _add_score(
+        self,
+        features: FloatArray,
+        weighted: FloatArray,
+        by_theta: FloatArray,
+        by_rate: FloatArray,
+    ) -> None:
+        along = weighted * by_theta
+        self.score[0] += along.sum()
+        self.score[1:-2] += along @ features
+        self.score[-2] += weighted @ by_rate
+        self.score[-1] += weighted.sum() / 2
+
+    def _add_information(
+        self,
+        features: FloatArray,
+        precision: FloatArray,
+        by_theta: FloatArray,
+        by_rate: FloatArray,
+    ) -> None:
+        mixed = precision * by_theta
+        self._gram.add(features, mixed * by_theta)
+        with_rate = mixed * by_rate
+        self._borders[0, 0] += with_rate.sum()
+        self._borders[0, 1:] += with_rate @ features
+        self._borders[1, 0] += mixed.sum() / 2
+        self._borders[1, 1:] += (mixed @ features) / 2
+        rated = precision @ by_rate
+        self._corner += (precision @ (by_rate * by_rate), rated / 2, precision.sum() / 4)
+
+
+class NoisyScore:
+    """Score of (theta, tau) alone, for cheap passes."""
+
+    def __init__(self, point: NoisyPoint, shift: FloatArray | None = None) -> None:
+        self.point = point
+        self.shift = shift
+        self.score = np.zeros(len(point.coefficients) + 1)
+
+    def add(self, block: Block) -> None:
+        point = self.point
+        features = shifted(block.features, self.shift)
+        steps = squeezed(features, point.coefficients)
+        fitted = (1 - 2 * point.rate) * steps
+        fitted += point.rate + point.asymmetry / 2
+        weighted = (block.labels - fitted) / (fitted * (1 - fitted))
+        if block.weights is not None:
+            weighted *= block.weights
+        along = weighted * steps
+        along *= (1 - 2 * point.rate) * (1 - steps)
+        self.score[0] += along.sum()
+        self.score[1:-1] += along @ features
+        self.score[-1] += weighted.sum() - 2 * float(weighted @ steps)
+
+    def merge(self, other: Self) -> None:
+        self.score += other.score
+
+
+def squeezed(features: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Return the logistic curve of the linear predictor, flat beyond `FLAT_BEYOND`."""
+    linear = features @ coefficients[1:]
+    linear += coefficients[0]
+    np.clip(linear, -FLAT_BEYOND, FLAT_BEYOND, out=linear)
+    np.negative(linear, out=linear)
+    np.exp(linear, out=linear)
+    linear += 1
+    return np.reciprocal(linear, out=linear)

@@ -1,0 +1,29 @@
+import pytest
+
+import evenodds as eo
+
+
+@pytest.mark.parametrize("kind", [eo.AnchorError, eo.RankError, eo.SeparationError])
+def test_wrong_input_of_every_kind_is_an_input_error(kind):
+    assert issubclass(kind, eo.InputError)
+
+
+def test_wrong_input_is_also_a_value_error():
+    assert issubclass(eo.InputError, ValueError)
+
+
+def test_a_missing_extra_is_also_an_import_error():
+    assert issubclass(eo.MissingExtraError, ImportError)
+
+
+@pytest.mark.parametrize("kind", [eo.InputError, eo.ConvergenceError, eo.MissingExtraError])
+def test_every_error_has_one_base(kind):
+    assert issubclass(kind, eo.EvenoddsError)
+
+
+def test_every_warning_can_be_filtered_by_one_base():
+    assert issubclass(eo.ImprecisionWarning, eo.EvenoddsWarning)
+
+
+def test_warnings_are_user_warnings():
+    assert issubclass(eo.EvenoddsWarning, UserWarning)

@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+
+from evenodds.validation import (
+    check_between,
+    check_choice,
+    check_number,
+    check_vector,
+    check_whole,
+    join_quoted,
+    near_misses,
+)
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2)])
+def test_any_real_number_is_a_number(value):
+    assert check_number(value, "size") == 2.0
+
+
+@pytest.mark.parametrize("value", ["2", None, True, np.True_, 2j, [2]])
+def test_what_is_no_number_is_shown_as_it_came(refused, value):
+    with refused(f"size is {value!r} but must be a number."):
+        check_number(value, "size")
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_numbers_must_be_finite(refused, value):
+    with refused(f"size is {value} but must be finite."):
+        check_number(value, "size")
+
+
+@pytest.mark.parametrize(
+    ("value", "closed", "message"),
+    [
+        (-0.5, "both", "size is -0.5 but must be at least 0 and at most 1."),
+        (1, "left", "size is 1 but must be at least 0 and below 1."),
+        (0, "neither", "size is 0 but must be above 0 and below 1."),
+    ],
+)
+def test_numbers_outside_the_interval_are_refused(refused, value, closed, message):
+    with refused(message):
+        check_between(value, "size", 0, 1, closed=closed)
+
+
+@pytest.mark.parametrize(("value", "closed"), [(0, "both"), (1, "both"), (0, "left")])
+def test_closed_ends_belong_to_the_interval(value, closed):
+    assert check_between(value, "size", 0, 1, closed=closed) == value
+
+
+def test_a_reason_ends_the_sentence(refused):
+    with refused("size is 2 but must be at least 0 and at most 1: it is a share."):
+        check_between(2, "size", 0, 1, why="it is a share")
+
+
+@pytest.mark.parametrize("value", [1.5, 0, -3])
+def test_counts_must_be_whole_and_large_enough(refused, value):
+    with refused(f"size is {value!r} but must be a whole number of at least 1."):
+        check_whole(value, "size", at_least=1)
+
+
+def test_a_whole_float_is_a_count():
+    assert check_whole(3.0, "size") == 3
+
+
+def test_a_wrong_choice_is_answered_with_all_choices(refused):
+    with refused("kind is 'z' but must be one of 'x' or 'y'."):
+        check_choice("z", "kind", ("x", "y"))
+
+
+def test_one_value_is_repeated():
+    assert check_vector(0.5, "sizes", 3, "anchor").tolist() == [0.5, 0.5, 0.5]
+
+
+def test_a_vector_of_another_length_is_refused(refused):
+    with refused("sizes has shape (2,) but there are 3 anchors: give one value, or one an anchor."):
+        check_vector([1, 2], "sizes", 3, "anchor")
+
+
+def test_a_vector_of_text_is_refused(refused):
+    with refused("sizes must be a number or one number an anchor."):
+        check_vector(["a", "b"], "sizes", 2, "anchor")
+
+
+def test_a_vector_with_a_hole_names_the_place(refused):
+    with refused("sizes is nan at anchor 1: give finite numbers."):
+        check_vector([1, np.nan], "sizes", 2, "anchor")
+
+
+def test_vectors_for_rows_read_as_english(refused):
+    with refused("give one value, or one a row."):
+        check_vector([1, 2], "sizes", 3, "row")
+
+
+@pytest.mark.parametrize(
+    ("names", "written"),
+    [
+        ([], ""),
+        (["a"], "'a'"),
+        (["a", "b"], "'a' and 'b'"),
+        (["a", "b", 3], "'a', 'b' and 3"),
+        (list("abcdefgh"), "'a', 'b', 'c', 'd', 'e', 'f' and 2 more"),
+    ],
+)
+def test_names_are_joined_and_cut(names, written):
+    assert join_quoted(names) == written
+
+
+def test_near_misses_ignore_case_and_blanks():
+    assert near_misses("age", [" AGE", "weight"]) == "did you mean ' AGE'?"
+
+
+def test_without_a_near_miss_all_columns_are_listed():
+    assert near_misses("colour", ["age", "weight"]) == "the columns are 'age' and 'weight'."
+
+
+def test_near_misses_of_nothing_say_so():
+    assert near_misses("age", []) == "there are no columns."
