@@ -29,6 +29,8 @@ from evenodds.errors import (
     SeparationError as SeparationError,
 )
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
+from evenodds.inference.boundary import Boundary as Boundary
+from evenodds.inference.joint import Joint as Joint
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
 from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult

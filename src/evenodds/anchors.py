@@ -116,6 +116,10 @@ class Anchors:
             and self.source_covariance is None
         )
 
+    def tolerance_range(self) -> tuple[float, float]:
+        """Return the smallest and the largest tolerance."""
+        return float(self.tolerance.min()), float(self.tolerance.max())
+
     def error_covariance(self) -> FloatArray:
         """Return the covariance of the errors on the stated posteriors.
 

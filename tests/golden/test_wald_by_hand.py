@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 import evenodds as eo
+from evenodds.inference.weights import optimal_weights
 from evenodds.simulation.worlds import two_bells
 
 TOLERANCES = np.array([0.0, 0.03, 0.05, 0.1])
@@ -132,8 +133,8 @@ def test_optimal_weights_are_never_negative():
     rng = np.random.default_rng(3)
     world = two_bells()
     X, y = world.draw_rows(500, rng)
-    from evenodds.inference.wald import optimal_weights  # noqa: PLC0415 - the function itself
-
-    weights = optimal_weights(eo.fit_logistic(X, y), world.draw_anchors(40, rng).points)
+    points = world.draw_anchors(40, rng).points
+    design = np.column_stack([np.ones(40), points])
+    weights = optimal_weights(eo.fit_logistic(X, y).covariance, design)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)

@@ -114,11 +114,11 @@ def test_anchors_do_not_follow_a_later_change_of_the_points():
     assert anchors.points.tolist() == POINTS
 
 
-def test_a_later_change_of_the_points_is_possible():
-    points = np.array(POINTS)
-    Anchors(points, tolerance=(tolerance := np.zeros(3)))
-    points[:], tolerance[:] = 9, 0.1
-    assert points.min() == 9
+@pytest.mark.parametrize("name", ["posterior", "tolerance", "source_covariance"])
+def test_the_callers_arrays_stay_writeable(name):
+    values = {"posterior": np.full(3, 0.5), "tolerance": np.zeros(3), "source_covariance": np.eye(3)}
+    Anchors(POINTS, **{"tolerance": 0, name: values[name]})
+    assert values[name].flags.writeable
 
 
 def test_anchor_points_cannot_be_changed():

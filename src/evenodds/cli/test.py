@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class Method(StrEnum):
     """Tests by name."""
 
+    boundary = "boundary"
+    joint = "joint"
     wald = "wald"
 
 
@@ -61,12 +63,12 @@ def run_test(
     shared_tolerance: Annotated[
         float, typer.Option(help="Half-width of the error common to all anchors.")
     ] = 0.0,
-    method: Annotated[Method, typer.Option(help="Which test.")] = Method.wald,
+    method: Annotated[Method, typer.Option(help="Which test.")] = Method.boundary,
     weights: Annotated[
         str, typer.Option(help="How anchors are averaged: equal, or optimal if strict.")
     ] = "equal",
     covariance: Annotated[
-        str, typer.Option(help="Covariance of the fitted curve: information or sandwich.")
+        str, typer.Option(help="Covariance for --method wald: information or sandwich.")
     ] = "information",
     alternative: Annotated[
         Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
@@ -97,7 +99,6 @@ def run_test(
     """
     from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
-    from evenodds.inference.wald import Wald  # noqa: PLC0415
 
     _check_options(significance, gate, margin)
     columns = Columns(
@@ -112,7 +113,7 @@ def run_test(
         inputs.features,
         inputs.labels,
         inputs.anchors,
-        method=Wald(weights=weights, covariance=covariance),  # type: ignore[arg-type]
+        method=_settings(method, weights, covariance),
         alternative=alternative.value,
         positive=positive,
         sample_weight=inputs.weights,
@@ -144,6 +145,24 @@ def as_json(
     if margin is not None:
         document["equivalence"] = asdict(result.equivalence(margin))
     return document
+
+
+def _settings(method: Method, weights: str, covariance: str) -> Any:
+    """Return the record of a method's settings; options that it has not are refused."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.inference.boundary import Boundary  # noqa: PLC0415
+    from evenodds.inference.joint import Joint  # noqa: PLC0415
+    from evenodds.inference.wald import Wald  # noqa: PLC0415
+
+    if method is Method.wald:
+        return Wald(weights=weights, covariance=covariance)  # type: ignore[arg-type]
+    if covariance != "information":
+        raise InputError("--covariance is for --method wald; use --group for rows that repeat.")
+    if method is Method.boundary:
+        return Boundary(weights=weights)  # type: ignore[arg-type]
+    if weights != "equal":
+        raise InputError("--weights is for --method boundary and wald: joint uses every anchor.")
+    return Joint()
 
 
 def _split(names: str | None) -> tuple[str, ...] | None:

@@ -6,12 +6,16 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
+from evenodds.inference.boundary import Boundary, boundary_test
+from evenodds.inference.joint import Joint, joint_test
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald, wald_test
 from evenodds.rows.source import read_rows
 from evenodds.validation import join_quoted
 
-METHODS = {"wald": Wald}
+Method = Boundary | Joint | Wald
+
+METHODS: dict[str, type[Method]] = {"boundary": Boundary, "joint": Joint, "wald": Wald}
 
 
 def asymmetry_test(
@@ -19,7 +23,7 @@ def asymmetry_test(
     y: Any,
     anchors: Anchors | None = None,
     *,
-    method: str | Wald = "wald",
+    method: str | Method = "boundary",
     alternative: str = "two-sided",
     positive: Any = None,
     sample_weight: ArrayLike | None = None,
@@ -39,8 +43,14 @@ def asymmetry_test(
         The given labels: 0/1, -1/+1, bool or two strings.
     anchors : Anchors
         Cases whose true posterior is about 1/2.
-    method : {"wald"} or Wald
+    method : {"boundary", "joint", "wald"} or Boundary, Joint, Wald
         The test, by name or as a record of its settings.
+
+        - "boundary" asks whether the curve, noise and all, crosses 1/2 at the anchors. It
+          holds its level under uniform noise, also with rare positives or skewed features.
+        - "joint" also reads the shape of the curve: far more powerful if the posterior is
+          truly logistic, misleading if it is not. The only one that runs without anchors.
+        - "wald" is the test of the paper [1]_, for comparison.
     alternative : {"two-sided", "greater", "less"}
         "greater" means that negatives are flipped more often (beta > alpha).
     positive : object, optional
@@ -67,20 +77,22 @@ def asymmetry_test(
 
     Notes
     -----
-    Method "wald" is the test of [1]_ with its variance corrected. With weighted mean
-    posterior :math:`u^\top \hat e` at the anchors and its variance :math:`v`,
+    The noise-aware tests fit :math:`p(x) = \beta + (1 - \alpha - \beta)\, s(\theta^\top x)`,
+    a logistic curve between two plateaus, for each hypothesised asymmetry
+    :math:`\Delta_0 = \beta - \alpha`, with the noise rate estimated and the anchors as evidence
+    about :math:`\theta`. *Boundary* standardises the distance between the anchors' stated
+    log-odds and what the rows alone say of them; *joint* is the efficient score for
+    :math:`\Delta`. Either gives one function :math:`z(\Delta_0)`: the test is :math:`z(0)`, the
+    estimate its root, the interval where it stays small.
 
-    .. math:: z(\Delta_0) = \frac{u^\top \hat e - (1 + \Delta_0)/2}{\sqrt{v(\Delta_0)}}
+    All methods need the posterior to be logistic in the columns of X (polynomial and spline
+    columns are welcome), far more rows than columns, and noise that depends on the class only.
+    Noise that depends on the features can balance exactly at the anchors. Each result carries
+    diagnostics that say how far these hold.
 
-    is referred to a standard normal; :math:`z(0)` is the test.
-
-    **When it cannot be trusted.** Under uniform noise the true curve is squeezed between
-    the noise rate and one minus it, and is no longer logistic. If the rows do not lie
-    evenly about the boundary (rare positives, skewed features), the fitted curve moves
-    at the anchors although no class is favoured, and the test rejects too often, the more
-    so the more rows there are. The result's "curve" diagnostic says whether labels look
-    flattened that way. On evenly spread rows the p-value is right, but the estimate of
-    the asymmetry, and its interval with it, overstate the asymmetry of noisy labels.
+    Method "wald" fits a plain logistic curve, which moves under uniform noise unless rows lie
+    evenly about the boundary: with rare positives it rejects far too often, the more so the
+    more rows there are, and its estimate overstates the asymmetry.
 
     References
     ----------
@@ -102,27 +114,39 @@ def asymmetry_test(
     >>> result = eo.asymmetry_test(X, given, toss_ups)
     >>> result.pvalue < 0.001  # uniform noise is rejected
     True
-    >>> result.asymmetry < 0  # positives are flipped more often
-    True
+    >>> round(result.asymmetry, 2), round(result.alpha, 2), round(result.beta, 2)
+    (-0.2, 0.3, 0.1)
     """
     settings = _read_method(method)
     checked_alternative = check_alternative(alternative)
-    if anchors is None:
+    known = _read_anchors(anchors)
+    rows = read_rows(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
+    if isinstance(settings, Joint):
+        return joint_test(rows, known, settings, checked_alternative)
+    if known is None:
         raise AnchorError(
-            "anchors is None but method 'wald' needs at least one: name cases where an expert "
-            "could not tell the class, or use prior_test if you know the true share of positives."
+            f"anchors is None but method {type(settings).__name__.lower()!r} needs at least one: "
+            "name cases where an expert could not tell the class. Without any, only "
+            "method='joint' runs, on the shape of the curve alone; prior_test needs the true share "
+            "of positives instead."
         )
-    if not isinstance(anchors, Anchors):
+    if isinstance(settings, Boundary):
+        return boundary_test(rows, known, settings, checked_alternative)
+    return wald_test(rows, known, settings, checked_alternative)
+
+
+def _read_anchors(anchors: Any) -> Anchors | None:
+    """Refuse what is no set of anchors."""
+    if anchors is not None and not isinstance(anchors, Anchors):
         raise AnchorError(
             f"anchors is a {type(anchors).__name__}: wrap the points as evenodds.Anchors(points)."
         )
-    rows = read_rows(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
-    return wald_test(rows, anchors, settings, checked_alternative)
+    return anchors
 
 
-def _read_method(method: str | Wald) -> Wald:
+def _read_method(method: str | Method) -> Method:
     """Return the settings behind a method's name."""
-    if isinstance(method, Wald):
+    if isinstance(method, Method):
         return method
     if method not in METHODS:
         raise InputError(

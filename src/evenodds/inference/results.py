@@ -69,10 +69,13 @@ class AsymmetryTestResult:
         positives are flipped.
     alpha, beta : float or None
         Estimated flip rates of positives and negatives; None where the method has none.
-    mean_posterior : float
-        Weighted mean of the fitted posteriors at the anchors; 1/2 under uniform noise.
-    standard_error : float
+    mean_posterior : float or None
+        What the labels say of the posterior at the anchors, on average, if the noise is
+        uniform: near `stated_posterior` when it is. None without anchors.
+    standard_error : float or None
         Of `mean_posterior`, under uniform noise.
+    stated_posterior : float or None
+        Weighted mean of the posteriors stated for the anchors.
     method, alternative : str
         What was asked.
     settings : dict
@@ -96,8 +99,9 @@ class AsymmetryTestResult:
     asymmetry: float
     alpha: float | None
     beta: float | None
-    mean_posterior: float
-    standard_error: float
+    mean_posterior: float | None
+    standard_error: float | None
+    stated_posterior: float | None
     method: str
     alternative: Alternative
     settings: dict[str, str]
@@ -126,13 +130,19 @@ class AsymmetryTestResult:
         """
         return self.profile.equivalence(margin)
 
-    def retention_region(self, significance: float = 0.05) -> RetentionRegion:
-        """Return the mean posteriors at the anchors that retain uniform noise, two-sided."""
+    def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
+        """Return the mean posteriors that retain uniform noise, two-sided; None without anchors."""
         from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
 
         check_between(significance, "significance", 0, 1, closed="neither")
+        if self.standard_error is None or self.stated_posterior is None:
+            return None
         reach = float(-ndtri(significance / 2)) * self.standard_error
-        return RetentionRegion(low=0.5 - reach, high=0.5 + reach, significance=significance)
+        return RetentionRegion(
+            low=self.stated_posterior - reach,
+            high=self.stated_posterior + reach,
+            significance=significance,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
@@ -153,7 +163,10 @@ class AsymmetryTestResult:
         known = {field.name: values[field.name] for field in fields(cls)}
         known["tolerance"] = tuple(known["tolerance"])
         known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
-        known["profile"] = Profile(*(tuple(column) for column in known["profile"].values()))
+        table = known["profile"]
+        known["profile"] = Profile(
+            tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"]
+        )
         return cls(**known)
 
     def __str__(self) -> str:

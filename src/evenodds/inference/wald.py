@@ -1,27 +1,25 @@
 """The test of Poyiadzi et al. (2021), corrected: plain logistic curve, anchors at 1/2."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.special import ndtr
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
-from evenodds.inference.profile import Alternative, Profile, trace_profile
+from evenodds.inference.diagnostics import rows_check
+from evenodds.inference.profile import Alternative, Profile
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.inference.tracing import tabulate
+from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
 from evenodds.model.flattening import flattening_statistic
 from evenodds.model.logistic import Covariance, LogisticFit, fit_rows
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_choice
 
-Weights = Literal["equal", "optimal"]
-
 # A curve is called flattened below this p-value.
 FLATTENED_BELOW = 0.01
-# Rows of the rarer label a parameter, below which the normal approximation is poor.
-ROWS_A_PARAMETER = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +98,7 @@ def wald_test(
         beta=None,
         mean_posterior=curve.mean_posterior,
         standard_error=float(np.sqrt(curve.variance(0.0))),
+        stated_posterior=0.5,
         method="wald",
         alternative=alternative,
         settings={"weights": settings.weights, "covariance": robust},
@@ -108,9 +107,9 @@ def wald_test(
         n_rows=fit.n_rows,
         n_features=fit.n_features,
         n_anchors=len(anchors),
-        tolerance=(float(anchors.tolerance.min()), float(anchors.tolerance.max())),
+        tolerance=anchors.tolerance_range(),
         shared_tolerance=anchors.shared_tolerance,
-        diagnostics=(_curve_check(rows, fit), _size_check(rows, fit)),
+        diagnostics=(_curve_check(rows, fit), rows_check(rows)),
         profile=profile,
     )
 
@@ -121,9 +120,9 @@ def anchored_curve(
     """Combine a fit with anchors, in the order of the fit's features."""
     covariance = fit.log_odds_covariance(points)
     if settings.weights == "equal":
-        weights = np.full(len(anchors), 1 / len(anchors))
+        weights = equal_weights(len(anchors))
     else:
-        weights = optimal_weights(fit, points)
+        weights = optimal_weights(fit.inside.covariance, fit.inside.design(points))
     return AnchoredCurve(
         posteriors=1 / (1 + np.exp(-fit.log_odds(points))),
         log_odds_covariance=covariance,
@@ -133,27 +132,11 @@ def anchored_curve(
     )
 
 
-def optimal_weights(fit: LogisticFit, points: FloatArray) -> FloatArray:
-    """Return the non-negative weights, summing to one, with the smallest variance.
-
-    Minimising ``u' A C A' u`` on the simplex is non-negative least squares: with
-    ``C = R R'`` and ``R b = e_1`` (every anchor has a leading 1) the minimiser of
-    ``|R' A' v - b|`` over ``v >= 0`` is proportional to it.
-    """
-    root = np.linalg.cholesky(fit.inside.covariance)
-    design = fit.inside.design(points)
-    leading = np.zeros(design.shape[1])
-    leading[0] = 1
-    weights, _ = nnls(root.T @ design.T, np.linalg.solve(root, leading))
-    normalised: FloatArray = weights / weights.sum()
-    return normalised
-
-
 def trace_wald(curve: AnchoredCurve) -> Profile:
     """Tabulate the statistic over the asymmetries that a mean posterior can have."""
     # Strict anchors have no variance left at asymmetry 1; stop a hair before it.
     end = 1 - 1e-9
-    return trace_profile(curve.z, 2 * curve.mean_posterior - 1, (-end, end))
+    return tabulate(curve.z, 2 * curve.mean_posterior - 1, (-end, end))
 
 
 def _check_anchors(anchors: Anchors, settings: Wald) -> None:
@@ -164,11 +147,7 @@ def _check_anchors(anchors: Anchors, settings: Wald) -> None:
             f"posterior is {value:g} but method 'wald' needs 0.5 everywhere: elsewhere uniform "
             "noise moves the posterior too, by an unknown amount. Give toss-up anchors only."
         )
-    if settings.weights == "optimal" and not anchors.strict:
-        raise AnchorError(
-            "weights='optimal' needs strict anchors (tolerance 0): with a tolerance it favours "
-            "misplaced anchors and loses power. Use weights='equal'."
-        )
+    check_weights(settings.weights, anchors)
 
 
 def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
@@ -190,22 +169,4 @@ def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
         )
     return Diagnostic(
         name="curve", message=message, concern=concern, statistic=statistic, pvalue=pvalue
-    )
-
-
-def _size_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
-    """Say whether there are enough rows for the normal approximation."""
-    positives = rows.positive_weight()
-    rarer = min(positives, rows.total_weight - positives) / (fit.n_features + 1)
-    few = rarer < ROWS_A_PARAMETER
-    verdict = (
-        f"fewer than about {ROWS_A_PARAMETER} make p-values too small"
-        if few
-        else "enough for the normal approximation"
-    )
-    return Diagnostic(
-        name="rows per parameter",
-        message=f"There are {rarer:.0f} rows of the rarer label a parameter: {verdict}.",
-        concern=few,
-        statistic=rarer,
     )

@@ -46,19 +46,12 @@ class GroupedScores:
         self.scores = np.zeros((n_groups, len(coefficients)))
 
     def add(self, block: Block) -> None:
-        if block.groups is None:
-            raise TypeError("these rows carry no groups")
         features = shifted(block.features, self.shift)
         residuals = block.labels - probabilities(features, self.coefficients)
         if block.weights is not None:
             residuals *= block.weights
-        order = np.argsort(block.groups, kind="stable")
-        sorted_groups = block.groups[order]
-        starts = np.flatnonzero(np.r_[True, sorted_groups[1:] != sorted_groups[:-1]])
-        present = sorted_groups[starts]
-        scores = features * residuals[:, None]
-        self.scores[present, 0] += np.add.reduceat(residuals[order], starts)
-        self.scores[present, 1:] += np.add.reduceat(scores[order], starts, axis=0)
+        scores = np.column_stack([residuals, features * residuals[:, None]])
+        sum_by_group(self.scores, block, scores)
 
     def merge(self, other: Self) -> None:
         self.scores += other.scores
@@ -66,6 +59,16 @@ class GroupedScores:
     def total(self) -> FloatArray:
         """Return the middle of the sandwich."""
         return self.scores.T @ self.scores
+
+
+def sum_by_group(totals: FloatArray, block: Block, scores: FloatArray) -> None:
+    """Add the scores of a block's rows to the totals of their groups."""
+    if block.groups is None:
+        raise TypeError("these rows carry no groups")
+    order = np.argsort(block.groups, kind="stable")
+    ordered = block.groups[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    totals[ordered[starts]] += np.add.reduceat(scores[order], starts, axis=0)
 
 
 def sandwich(

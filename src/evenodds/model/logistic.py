@@ -22,9 +22,11 @@ Covariance = Literal["information", "sandwich"]
 # where it is taken from one in this many of those.
 THINNING = 16
 THINNING_AGAIN = 8
-# It must rest on this many rows in all, and on this many a parameter.
-ROWS_AT_LEAST = 8000
-ROWS_PER_PARAMETER = 40
+# Fewer rows than this are climbed by plain Newton, which is quick enough there.
+MANY_ROWS = 128_000
+# Either sample must have this many rows in all, and this many a parameter.
+SAMPLE_ROWS = 2000
+SAMPLE_ROWS_A_PARAMETER = 40
 # Newton on overlapping data needs far fewer; more hint at separation.
 SUSPICIOUSLY_MANY_ITERATIONS = 15
 SAMPLE_SEED = 20210303
@@ -153,26 +155,7 @@ def fit_logistic(
 
 def fit_rows(rows: Rows, *, covariance: Covariance = "information") -> LogisticFit:
     """Fit logistic regression to any source of rows."""
-    n_parameters = rows.n_features + 1
-    if rows.n_rows <= n_parameters:
-        raise InputError(
-            f"X has {rows.n_rows} rows and {rows.n_features} columns: a fit needs more rows than "
-            f"its {n_parameters} parameters, and a test many more."
-        )
-    climbed = _climb_many_rows(rows)
-    if climbed is None:
-        problem, start = set_up(rows)
-        optimum = newton(problem, start)
-        if not optimum.converged or optimum.n_iterations > SUSPICIOUSLY_MANY_ITERATIONS:
-            refuse_separation(rows)
-        if not optimum.converged:
-            raise ConvergenceError(
-                f"the fit stopped after {optimum.n_iterations} iterations because "
-                f"{optimum.reason}: the labels are almost separated. Remove columns, or collect "
-                "rows where the classes overlap."
-            )
-    else:
-        problem, optimum = climbed
+    problem, optimum = climb(rows)
     inside = _shifted_curve(rows, problem, optimum, covariance)
     return LogisticFit(
         coefficients=inside.coefficients_of_data(),
@@ -186,6 +169,36 @@ def fit_rows(rows: Rows, *, covariance: Covariance = "information") -> LogisticF
         stopped_because=optimum.reason,
         inside=inside,
     )
+
+
+def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
+    """Find the maximum of the plain likelihood, on the solver's scale.
+
+    Raises
+    ------
+    InputError
+        If there are too few rows, or no finite maximum exists.
+    """
+    n_parameters = rows.n_features + 1
+    if rows.n_rows <= n_parameters:
+        raise InputError(
+            f"X has {rows.n_rows} rows and {rows.n_features} columns: a fit needs more rows than "
+            f"its {n_parameters} parameters, and a test many more."
+        )
+    climbed = _climb_many_rows(rows)
+    if climbed is not None:
+        return climbed
+    problem, start = set_up(rows)
+    optimum = newton(problem, start)
+    if not optimum.converged or optimum.n_iterations > SUSPICIOUSLY_MANY_ITERATIONS:
+        refuse_separation(rows)
+    if not optimum.converged:
+        raise ConvergenceError(
+            f"the fit stopped after {optimum.n_iterations} iterations because "
+            f"{optimum.reason}: the labels are almost separated. Remove columns, or collect "
+            "rows where the classes overlap."
+        )
+    return problem, optimum
 
 
 def _shifted_curve(
@@ -211,8 +224,8 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     Whatever goes wrong on a sample (a rare category missing from it, separation,
     a missing value) is left to Newton on all rows, which gives the right message.
     """
-    n_needed = max(ROWS_AT_LEAST, ROWS_PER_PARAMETER * (rows.n_features + 1))
-    if rows.n_rows < THINNING * n_needed:
+    n_needed = max(SAMPLE_ROWS, SAMPLE_ROWS_A_PARAMETER * (rows.n_features + 1))
+    if rows.n_rows < max(MANY_ROWS, THINNING * n_needed):
         return None
     rng = np.random.default_rng(SAMPLE_SEED)
     sample = rows.thinned(THINNING, rng)

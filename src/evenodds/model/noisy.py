@@ -48,8 +48,8 @@ class NoisyProblem:
 
     def evaluate(self, point: NoisyPoint) -> NoisyEvaluation:
         """Return log-likelihood, score and expected information (one full pass)."""
-        sums = self.rows.sum_over_rows(NoisySums(self._outside(point), self.scaling.shift))
-        factors = self._factors()
+        sums = self.rows.sum_over_rows(NoisySums(self.outside(point), self.scaling.shift))
+        factors = self.factors
         return NoisyEvaluation(
             point=point,
             log_likelihood=sums.log_likelihood,
@@ -60,19 +60,22 @@ class NoisyProblem:
 
     def score(self, point: NoisyPoint) -> FloatArray:
         """Return the score of (theta, tau) (one cheap pass)."""
-        sums = self.rows.sum_over_rows(NoisyScore(self._outside(point), self.scaling.shift))
-        return sums.score * self._factors()[:-1]
+        sums = self.rows.sum_over_rows(NoisyScore(self.outside(point), self.scaling.shift))
+        return sums.score * self.factors[:-1]
 
     def design(self, points: FloatArray) -> FloatArray:
         """Return anchor points in the solver's coordinates, with a leading 1."""
         moved = points if self.scaling.shift is None else points - self.scaling.shift
         return np.column_stack([np.ones(len(points)), moved]) * self.scaling.factors
 
-    def _outside(self, point: NoisyPoint) -> NoisyPoint:
+    def outside(self, point: NoisyPoint) -> NoisyPoint:
+        """Return a point for the sums, whose features are shifted but not scaled."""
         coefficients = self.scaling.rescaled(point.coefficients)
         return NoisyPoint(coefficients, point.rate, point.asymmetry)
 
-    def _factors(self) -> FloatArray:
+    @property
+    def factors(self) -> FloatArray:
+        """Scale of the derivatives in (theta, tau, Delta)."""
         return np.concatenate([self.scaling.factors, [1.0, 1.0]])
 
 
@@ -215,4 +218,5 @@ def symmetric_inverse(matrix: FloatArray, cutoff: float = 1e-10) -> FloatArray:
     values, vectors = np.linalg.eigh(balanced)
     kept = values > cutoff * values[-1]
     inverse: FloatArray = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
-    return inverse / np.outer(scale, scale)
+    inverse /= np.outer(scale, scale)
+    return inverse

@@ -3,9 +3,8 @@
 import textwrap
 
 from evenodds.inference.prior import PriorTestResult
-from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult
-from evenodds.report.verdict import next_steps, prior_verdict, show_pvalue, verdict
+from evenodds.report.verdict import next_steps, prior_verdict, show_interval, show_pvalue, verdict
 
 WIDTH = 88
 
@@ -41,19 +40,30 @@ def describe_prior(result: PriorTestResult, significance: float = 0.05) -> str:
 def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple[str, str]]:
     """Return the numbers of an asymmetry test, named for a reader."""
     interval = result.confidence_interval(1 - significance)
-    region = result.retention_region(significance)
-    return [
-        ("test", f"{result.method}, {_settings(result)}"),
+    lines = [
+        ("test", f"{result.method} ({_settings(result)})"),
         ("alternative", ALTERNATIVES[result.alternative]),
         ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
         ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
-        ("", f"{interval.level:.0%} interval {_interval(interval)}"),
-        ("at the anchors", f"mean fitted posterior {result.mean_posterior:.3f}"),
-        ("", f"uniform noise retained from {region.low:.3f} to {region.high:.3f}"),
+        ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
+    ]
+    if result.alpha is not None and result.beta is not None:
+        lines += [
+            ("flip rates", f"alpha = {result.alpha:.3f} of the {result.positive!r}"),
+            ("", f"beta  = {result.beta:.3f} of the {result.negative!r}"),
+        ]
+    region = result.retention_region(significance)
+    if region is not None and result.mean_posterior is not None:
+        lines += [
+            ("at the anchors", f"posterior {result.mean_posterior:.3f} if the noise is uniform"),
+            ("", f"not rejected from {region.low:.3f} to {region.high:.3f}"),
+        ]
+    lines += [
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
-        ("anchors", f"{result.n_anchors}, {_tolerance(result)}"),
+        ("anchors", f"{result.n_anchors}{_tolerance(result)}"),
         ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
     ]
+    return lines
 
 
 def prior_facts(result: PriorTestResult) -> list[tuple[str, str]]:
@@ -73,27 +83,18 @@ def prior_facts(result: PriorTestResult) -> list[tuple[str, str]]:
 
 
 def _settings(result: AsymmetryTestResult) -> str:
-    return f"{result.settings['weights']} weights, {result.settings['covariance']} covariance"
-
-
-def _interval(interval: ConfidenceInterval) -> str:
-    """Write an interval, saying in words where it has no bound."""
-    if interval.low_is_limit and interval.high_is_limit:
-        return "unbounded: these data set no limit either way"
-    if interval.low_is_limit:
-        return f"up to {interval.high:+.3f} (no lower bound)"
-    if interval.high_is_limit:
-        return f"from {interval.low:+.3f} (no upper bound)"
-    return f"from {interval.low:+.3f} to {interval.high:+.3f}"
+    return ", ".join(f"{value} {name}" for name, value in result.settings.items())
 
 
 def _tolerance(result: AsymmetryTestResult) -> str:
+    if result.n_anchors == 0:
+        return ""
     low, high = result.tolerance
     own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
     if high == 0 and result.shared_tolerance == 0:
-        return "taken as exact toss-ups"
+        return ", taken as exact"
     shared = f", shared ±{result.shared_tolerance:g}" if result.shared_tolerance else ""
-    return f"tolerance {own}{shared}"
+    return f", tolerance {own}{shared}"
 
 
 def _wrapped(text: str) -> str:

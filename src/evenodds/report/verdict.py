@@ -5,26 +5,28 @@ noise; anything else is a failure to reject, with what could still be true.
 """
 
 from evenodds.inference.prior import PriorTestResult
+from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult
+
+# z at which a test of level 5 % has power 80 %: 1.96 + 0.84.
+DETECTED = 2.8
 
 
 def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
-    """Return the outcome of an asymmetry test in one or two sentences."""
-    rejected = result.pvalue < significance
-    shaky = [check for check in result.diagnostics if check.concern]
-    if rejected:
-        more, less = _flipped_more(result)
-        sentence = (
-            f"Uniform noise is rejected ({show_pvalue(result.pvalue)}): rows that are truly "
-            f"{more!r} seem to be flipped more often than rows that are truly {less!r}."
-        )
-        return f"{sentence} But see what to doubt below." if shaky else sentence
+    """Return the outcome of an asymmetry test in two or three sentences."""
     interval = result.confidence_interval(1 - significance)
-    return (
-        f"Uniform noise is not rejected ({show_pvalue(result.pvalue)}). That does not show that "
-        "both classes are flipped equally often: "
-        f"{_compatible(interval.low, interval.high)} fit these labels too."
-    )
+    if result.pvalue < significance:
+        sentences = [_rejection(result, significance), _size(result, interval)]
+        if any(check.concern for check in result.diagnostics):
+            sentences.append("See what to doubt before acting on it.")
+    else:
+        sentences = [
+            f"Uniform noise is not rejected ({show_pvalue(result.pvalue)}).",
+            "That does not show that both classes are flipped equally often: "
+            f"asymmetries (beta - alpha) {show_interval(interval)} fit these labels too.",
+            _could_have_found(result),
+        ]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def prior_verdict(result: PriorTestResult, significance: float = 0.05) -> str:
@@ -41,16 +43,17 @@ def prior_verdict(result: PriorTestResult, significance: float = 0.05) -> str:
 
 def next_steps(result: AsymmetryTestResult, significance: float = 0.05) -> list[str]:
     """Return what a user can do now, most useful first."""
-    if result.pvalue < significance:
-        more, _ = _flipped_more(result)
+    if result.pvalue >= significance:
         return [
-            f"Relabel: have an expert look again at rows labelled the opposite of {more!r}.",
-            "Train robustly: use a loss that corrects for unequal flip rates.",
-            "Drop: leave the doubtful rows out, if enough remain.",
+            "To find smaller asymmetries, collect more rows or more toss-up cases.",
+            "To support uniform noise, test equivalence with a margin you can live with: "
+            "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05.",
         ]
+    more, less = _flipped_more(result)
     return [
-        "To find smaller asymmetries, collect more rows or more toss-up cases.",
-        "To support uniform noise, test equivalence with a margin you can live with.",
+        f"Relabel: have an expert look again at rows labelled {less!r} that look like {more!r}.",
+        "Train robustly: fit with the estimated flip rates instead of trusting the labels.",
+        "Drop: leave the doubtful rows out, if enough remain.",
     ]
 
 
@@ -62,13 +65,54 @@ def show_pvalue(pvalue: float) -> str:
     return f"p = {pvalue:.{digits}f}"
 
 
+def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
+    """Write an interval, saying in words where it has no bound."""
+    low, high = f"{interval.low:+.{digits}f}", f"{interval.high:+.{digits}f}"
+    if interval.low_is_limit and interval.high_is_limit:
+        return "of any size and sign"
+    if interval.low_is_limit:
+        return f"up to {high} (no lower bound)"
+    if interval.high_is_limit:
+        return f"from {low} (no upper bound)"
+    return f"from {low} to {high}"
+
+
+def _rejection(result: AsymmetryTestResult, significance: float) -> str:
+    """Say which way the labels lean, and how strong the evidence is."""
+    more, less = _flipped_more(result)
+    strength = "strongly rejected" if result.pvalue < significance / 50 else "rejected"
+    basis = "" if result.n_anchors else ", from the shape of the curve alone"
+    return (
+        f"Uniform noise is {strength} ({show_pvalue(result.pvalue)}{basis}): rows that are truly "
+        f"{more!r} are flipped more often than rows that are truly {less!r}."
+    )
+
+
+def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
+    """Say how large the difference is, in cases out of a hundred."""
+    if result.alpha is None:
+        return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
+    more, less = _flipped_more(result)
+    if result.statistic < 0:
+        few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
+    else:
+        few, many, bounded = interval.low, interval.high, not interval.high_is_limit
+    if few <= 0 and result.alternative != "two-sided":
+        return ""
+    count = f"{100 * few:.0f} to {100 * many:.0f}" if bounded else f"at least {100 * few:.0f}"
+    return f"Of every 100, about {count} more true {more!r} are flipped than true {less!r}."
+
+
+def _could_have_found(result: AsymmetryTestResult) -> str:
+    """Say what asymmetry this data would have found, four times out of five."""
+    reach = result.profile.half_width(DETECTED)
+    if reach is None:
+        return "These data could hardly have found an asymmetry of any size."
+    return f"An asymmetry of about {reach:.2f} would have been found four times out of five."
+
+
 def _flipped_more(result: AsymmetryTestResult) -> tuple[object, object]:
     """Return the class that loses more labels, and the other."""
     if result.statistic < 0:
         return result.positive, result.negative
     return result.negative, result.positive
-
-
-def _compatible(low: float, high: float) -> str:
-    """Write the range of asymmetries in a test's interval."""
-    return f"asymmetries (beta - alpha) from {low:+.2f} to {high:+.2f}"

@@ -1,0 +1,140 @@
+"""The default test: does the curve's boundary run through the anchors?"""
+
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from evenodds.anchors import Anchors
+from evenodds.errors import AnchorError
+from evenodds.inference.diagnostics import (
+    anchor_check,
+    companion_check,
+    curve_shape_check,
+    leave_one_out,
+    range_check,
+    rows_check,
+    step_check,
+    tipping_point,
+)
+from evenodds.inference.noise_aware import (
+    LIMITS,
+    AnchorEquations,
+    BoundaryStatistic,
+    JointStatistic,
+    grouped_scores,
+)
+from evenodds.inference.profile import Alternative, pvalue_of
+from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.inference.tracing import walk
+from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
+from evenodds.model.logistic import climb
+from evenodds.model.noisy import NoisyFit, NoisyProblem, symmetric_inverse
+from evenodds.rows.base import Rows
+from evenodds.validation import FloatArray, check_choice
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """Settings of the boundary test.
+
+    Parameters
+    ----------
+    weights : {"equal", "optimal"}
+        How anchors are averaged. "optimal" minimises the variance over non-negative
+        weights, for strict anchors only.
+    """
+
+    weights: Weights = "equal"
+
+    def __post_init__(self) -> None:
+        check_choice(self.weights, "weights", get_args(Weights))
+
+
+def boundary_test(
+    rows: Rows, anchors: Anchors, settings: Boundary, alternative: Alternative
+) -> AsymmetryTestResult:
+    """Run the boundary test on checked rows; see `asymmetry_test`."""
+    points = anchors.points_for(rows.feature_names, rows.n_features)
+    check_weights(settings.weights, anchors)
+    plain, optimum = climb(rows)
+    problem = NoisyProblem(rows, plain.scaling)
+    equations = AnchorEquations.of(anchors, points, problem)
+    statistic = _statistic(problem, equations, optimum.coefficients, settings)
+    null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
+    profile = walk(lambda asymmetry: statistic.at(asymmetry).z, LIMITS)
+    pvalue = profile.pvalue(alternative)
+    best = statistic.fits.at(profile.estimate)
+    slope = float(np.mean(equations.stated * (1 - equations.stated)))
+    stated = float(statistic.equation.stated[0])
+    return AsymmetryTestResult(
+        statistic=null.z,
+        pvalue=pvalue,
+        asymmetry=profile.estimate,
+        alpha=max(best.point.rate - profile.estimate / 2, 0.0),
+        beta=max(best.point.rate + profile.estimate / 2, 0.0),
+        mean_posterior=stated + slope * null.distance,
+        standard_error=slope * null.standard_error,
+        stated_posterior=stated,
+        method="boundary",
+        alternative=alternative,
+        settings={"weights": settings.weights, "calibration": "asymptotic"},
+        positive=rows.positive,
+        negative=rows.negative,
+        n_rows=round(rows.total_weight),
+        n_features=rows.n_features,
+        n_anchors=len(anchors),
+        tolerance=anchors.tolerance_range(),
+        shared_tolerance=anchors.shared_tolerance,
+        diagnostics=tuple(
+            check
+            for check in (
+                tipping_point(null, stated),
+                _companion(problem, equations, optimum.coefficients, pvalue, alternative),
+                leave_one_out(null_fit, equations, grouped_scores(problem, null_fit)),
+                anchor_check(best, equations),
+                curve_shape_check(problem, best),
+                range_check(rows, points),
+                step_check(null_fit),
+                rows_check(rows),
+            )
+            if check is not None
+        ),
+        profile=profile,
+    )
+
+
+def _statistic(
+    problem: NoisyProblem, equations: AnchorEquations, plain: FloatArray, settings: Boundary
+) -> BoundaryStatistic:
+    """Return the statistic; optimal weights are fixed once, at the equal-weight null fit."""
+    n_anchors = len(equations.targets)
+    equal = BoundaryStatistic(problem, equations.averaged(equal_weights(n_anchors)), plain)
+    if settings.weights == "equal":
+        return equal
+    covariance = nuisance_covariance(equal.fits.at(0.0))
+    weights = optimal_weights(covariance, equations.design)
+    return BoundaryStatistic(problem, equations.averaged(weights), plain)
+
+
+def nuisance_covariance(fit: NoisyFit) -> FloatArray:
+    """Return the covariance of the coefficients at a null fit, the noise rate estimated."""
+    n_parameters = len(fit.point.coefficients)
+    n_nuisance = n_parameters + fit.rate_is_free
+    inverse = symmetric_inverse(fit.here.information[:n_nuisance, :n_nuisance])
+    return inverse[:n_parameters, :n_parameters]
+
+
+def _companion(
+    problem: NoisyProblem,
+    equations: AnchorEquations,
+    plain: FloatArray,
+    boundary: float,
+    alternative: Alternative,
+) -> Diagnostic:
+    """Set the joint test beside the boundary test, whose p-value is given."""
+    try:
+        joint = JointStatistic(problem, equations.evidence(), plain)
+    except AnchorError as error:
+        return companion_check(boundary, None, str(error))
+    return companion_check(boundary, pvalue_of(joint.at(0.0).z, alternative), why_not="")

@@ -1,0 +1,230 @@
+"""What was checked beside the test itself, each as a number and a plain sentence.
+
+None is acted upon in silence: they qualify a verdict, they never change it. Where a
+check needs a significance level it is 5 %, two-sided.
+"""
+
+import numpy as np
+from scipy.special import chdtrc, ndtri
+
+from evenodds.inference.noise_aware import AnchorEquations, Direction, boundary_direction
+from evenodds.inference.profile import pvalue_of
+from evenodds.inference.results import Diagnostic
+from evenodds.model.noisy import NoisyFit, NoisyProblem, symmetric_inverse
+from evenodds.model.noisy_link import BendSums
+from evenodds.model.separation import Extremes
+from evenodds.rows.base import Rows, name_column
+from evenodds.validation import FloatArray
+
+LEVEL = 0.05
+CRITICAL = float(-ndtri(LEVEL / 2))
+# Below this a check that speaks of a wrong model or anchor is a reason for doubt.
+DOUBT_BELOW = 0.01
+# Rows of the rarer label a parameter, below which the normal approximation is poor.
+ROWS_A_PARAMETER = 10
+# Eigenvalues below this share of the largest count as zero.
+ZERO = 1e-10
+
+
+def tipping_point(null: Direction, stated: float) -> Diagnostic:
+    """Say how far all anchors would have to be off, together, to change the verdict."""
+    excess = abs(null.distance) - CRITICAL * null.standard_error
+    rejected = excess > 0
+    direction = np.sign(null.distance) if rejected else -np.sign(null.distance)
+    centre = np.log(stated / (1 - stated))
+    moved = float(1 / (1 + np.exp(-(centre + direction * abs(excess)))))
+    outcome = "no longer reject uniform noise" if rejected else "reject uniform noise"
+    return Diagnostic(
+        name="tipping point",
+        statistic=moved - stated,
+        concern=rejected and abs(moved - stated) < 0.02,
+        message=(
+            f"If the true posterior at the anchors were {moved:.2f} on average instead of "
+            f"{stated:.2f}, the test would {outcome}."
+        ),
+    )
+
+
+def shape_alone() -> Diagnostic:
+    """Say what a test without anchors rests on."""
+    return Diagnostic(
+        name="no anchors",
+        concern=True,
+        message=(
+            "Without anchors this test rests on the shape of the curve alone. A posterior that "
+            "levels off by itself looks exactly like flipped labels: confirm with toss-up cases."
+        ),
+    )
+
+
+def companion_check(boundary: float, joint: float | None, why_not: str) -> Diagnostic:
+    """Set the p-values of the boundary and the joint test side by side."""
+    name = "boundary and joint"
+    if joint is None:
+        message = f"The joint test is not available: {why_not}"
+        return Diagnostic(name=name, message=message, concern=False)
+    differ = (boundary < LEVEL) != (joint < LEVEL)
+    if not differ:
+        message = f"The joint test agrees (its p-value is {joint:.2g})."
+    elif joint < LEVEL:
+        message = (
+            f"The joint test, which also reads the shape of the curve, rejects (p = {joint:.2g}): "
+            "the shape, not the anchors, carries the difference. Believe it only if the "
+            "posterior is truly logistic; a curve that levels off by itself looks the same."
+        )
+    else:
+        message = (
+            f"The joint test does not reject (p = {joint:.2g}): the shape of the curve speaks "
+            "against what the anchors say."
+        )
+    return Diagnostic(name=name, message=message, concern=differ, pvalue=joint)
+
+
+def anchor_check(fit: NoisyFit, equations: AnchorEquations) -> Diagnostic:
+    """Test the anchors against the curve with the asymmetry free, and name the worst."""
+    gaps, covariance = _anchor_gaps(fit, equations)
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > ZERO * values[-1]
+    statistic = float(((vectors[:, kept].T @ gaps) ** 2 / values[kept]).sum())
+    pvalue = float(chdtrc(int(kept.sum()), statistic))
+    concern = pvalue < DOUBT_BELOW
+    standardised = np.abs(gaps) / np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
+    worst = int(np.argmax(standardised))
+    message = (
+        f"The anchors do not fit the curve (p = {pvalue:.2g}); anchor {worst} is furthest off, by "
+        f"{standardised[worst]:.1f} standard errors. That anchor, the tolerance or the model is "
+        "wrong."
+        if concern
+        else f"The anchors fit the curve (p = {pvalue:.2g})."
+    )
+    return Diagnostic(
+        name="anchors and curve",
+        message=message,
+        concern=concern,
+        statistic=statistic,
+        pvalue=pvalue,
+    )
+
+
+def _anchor_gaps(fit: NoisyFit, equations: AnchorEquations) -> tuple[FloatArray, FloatArray]:
+    """Return the gaps between curve and anchors, asymmetry free, with their covariance.
+
+    One scoring step in (theta, tau, Delta), without the anchors, from the fit.
+    """
+    n_parameters = len(fit.point.coefficients)
+    kept = [*range(n_parameters), n_parameters + 1]
+    if fit.rate_is_free:
+        kept.append(n_parameters)
+    inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
+    step = inverse @ fit.here.score[kept]
+    coefficients = fit.point.coefficients + step[:n_parameters]
+    design = equations.design
+    curve = design @ inverse[:n_parameters, :n_parameters] @ design.T
+    return design @ coefficients - equations.targets, curve + equations.covariance
+
+
+def leave_one_out(
+    null: NoisyFit, equations: AnchorEquations, group_scores: FloatArray | None
+) -> Diagnostic | None:
+    """Say whether any single anchor decides the verdict; None with one anchor."""
+    n_anchors = len(equations.targets)
+    if n_anchors < 2:
+        return None
+    pvalues = []
+    for left_out in range(n_anchors):
+        weights = np.full(n_anchors, 1 / (n_anchors - 1))
+        weights[left_out] = 0
+        without = boundary_direction(null, equations.averaged(weights), group_scores)
+        pvalues.append(pvalue_of(without.z, "two-sided"))
+    low, high = min(pvalues), max(pvalues)
+    mixed = low < LEVEL <= high
+    message = f"Leaving out one anchor at a time gives p-values from {low:.2g} to {high:.2g}"
+    if mixed:
+        rejections = sum(pvalue < LEVEL for pvalue in pvalues)
+        odd = int(np.argmin(pvalues) if rejections < n_anchors / 2 else np.argmax(pvalues))
+        message += f": one case can change the verdict (look at anchor {odd})."
+    else:
+        message += ": no single case decides."
+    return Diagnostic(name="leave one out", message=message, concern=mixed, statistic=high)
+
+
+def curve_shape_check(problem: NoisyProblem, fit: NoisyFit) -> Diagnostic:
+    """Test whether the curve between its plateaus bends away from the logistic shape."""
+    empty = BendSums(problem.outside(fit.point), problem.scaling.shift)
+    sums = problem.rows.sum_over_rows(empty)
+    n_parameters = len(fit.point.coefficients)
+    kept = [*range(n_parameters), n_parameters + 1]
+    if fit.rate_is_free:
+        kept.append(n_parameters)
+    inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
+    shared = (sums.with_others * problem.factors)[:, kept]
+    lever = shared @ inverse
+    # The score of the bends where everything else is at its best, by one scoring step.
+    score = sums.score - lever @ fit.here.score[kept]
+    information = sums.information - lever @ shared.T
+    statistic = float(score @ symmetric_inverse(information) @ score)
+    pvalue = float(chdtrc(len(score), max(statistic, 0.0)))
+    concern = pvalue < DOUBT_BELOW
+    message = (
+        f"The curve bends away from the logistic shape (p = {pvalue:.2g}): add polynomial or "
+        "spline terms, and distrust the joint test."
+        if concern
+        else f"The curve between its plateaus looks logistic (p = {pvalue:.2g})."
+    )
+    return Diagnostic(
+        name="link", message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    )
+
+
+def range_check(rows: Rows, points: FloatArray) -> Diagnostic:
+    """Say which anchors lie outside the range of the data."""
+    extremes = rows.sum_over_rows(Extremes(rows.n_features))
+    low, high = extremes.low.min(axis=0), extremes.high.max(axis=0)
+    outside = (points < low) | (points > high)
+    count = int(outside.any(axis=1).sum())
+    if count == 0:
+        message = "All anchors lie within the range of the data."
+    else:
+        anchor, column = (int(places[0]) for places in np.nonzero(outside))
+        name = name_column(rows.feature_names, column)
+        message = (
+            f"{count} of {len(points)} anchors lie outside the range of the data (anchor {anchor} "
+            f"in column {name}): there the curve is extrapolated."
+        )
+    return Diagnostic(
+        name="range of the data", message=message, concern=count > 0, statistic=float(count)
+    )
+
+
+def step_check(fit: NoisyFit) -> Diagnostic:
+    """Say whether the null fit is a step, with nearly no rows on its slope."""
+    rows = fit.here.transition
+    if fit.is_step:
+        message = (
+            f"The fitted curve is a step: only about {rows:.0f} rows lie on its slope. The "
+            "sample is too small or too noisy for this test; use the bootstrap, or more rows."
+        )
+    elif not fit.converged:
+        message = "The fit did not settle on one curve: treat the numbers as rough."
+    else:
+        message = f"About {rows:,.0f} rows lie on the slope of the curve."
+    concern = fit.is_step or not fit.converged
+    return Diagnostic(name="step", message=message, concern=concern, statistic=rows)
+
+
+def rows_check(rows: Rows) -> Diagnostic:
+    """Say whether there are enough rows for the normal approximation."""
+    positives = rows.positive_weight()
+    rarer = min(positives, rows.total_weight - positives) / (rows.n_features + 1)
+    few = rarer < ROWS_A_PARAMETER
+    verdict = (
+        f"fewer than about {ROWS_A_PARAMETER} make p-values too small"
+        if few
+        else "enough for the normal approximation"
+    )
+    return Diagnostic(
+        name="rows per parameter",
+        message=f"There are {rarer:,.0f} rows of the rarer label a parameter: {verdict}.",
+        concern=few,
+        statistic=rarer,
+    )

@@ -1,0 +1,228 @@
+"""What the boundary and the joint test share: one null fit, two directions.
+
+For a hypothesised asymmetry the noisy-logistic curve is fitted with the anchors as
+evidence. *Boundary* then asks whether the curve crosses 1/2 at the anchors; *joint* asks
+whether the likelihood still rises with the asymmetry (theory page, "Noise-aware tests").
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenodds.anchors import Anchors
+from evenodds.errors import AnchorError
+from evenodds.model.evidence import Evidence
+from evenodds.model.noisy import (
+    NoisyFit,
+    NoisyProblem,
+    fit_noisy,
+    plain_starts,
+    symmetric_inverse,
+)
+from evenodds.model.noisy_groups import GroupedNoisyScores
+from evenodds.model.noisy_sums import NoisyPoint
+from evenodds.validation import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorEquations:
+    """Anchors on the log-odds scale: ``A theta = t + e``, ``e ~ N(0, V)``."""
+
+    design: FloatArray  # A, in the solver's coordinates
+    targets: FloatArray  # t
+    covariance: FloatArray  # V
+    stated: FloatArray  # the posteriors behind t
+
+    @classmethod
+    def of(cls, anchors: Anchors, points: FloatArray, problem: NoisyProblem) -> "AnchorEquations":
+        """Put anchors on the log-odds scale; posteriors of 0 and 1 are not on it."""
+        stated = anchors.posterior
+        ends = (stated <= 0) | (stated >= 1)
+        if ends.any():
+            raise AnchorError(
+                f"posterior is {float(stated[np.argmax(ends)]):g} at anchor {int(np.argmax(ends))} "
+                "but this test needs them strictly between 0 and 1: a certain case says "
+                "nothing about where the boundary runs. Leave it out."
+            )
+        stretch = 1 / (stated * (1 - stated))
+        return cls(
+            design=problem.design(points),
+            targets=np.log(stated / (1 - stated)),
+            covariance=anchors.error_covariance() * np.outer(stretch, stretch),
+            stated=stated,
+        )
+
+    def averaged(self, weights: FloatArray) -> "AnchorEquations":
+        """Return the one equation that is the weighted mean of all."""
+        return AnchorEquations(
+            design=(weights @ self.design)[None, :],
+            targets=np.array([weights @ self.targets]),
+            covariance=np.array([[weights @ self.covariance @ weights]]),
+            stated=np.array([weights @ self.stated]),
+        )
+
+    def evidence(self) -> Evidence:
+        """Return what the equations say about the coefficients."""
+        return Evidence.of(self.design, self.targets, self.covariance)
+
+
+# Asymmetries that a noise rate of at most 0.49 leaves room for, less a hair.
+LIMITS = (-0.97, 0.97)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A statistic at one null fit: its value, and the numbers it is the ratio of."""
+
+    z: float
+    distance: float
+    standard_error: float
+
+
+class NullFits:
+    """Null fits for one set of evidence, each started from its neighbours.
+
+    The first fit starts from the plain curve at several noise rates. Later ones start
+    from the nearest fit so far, and from the plain curve again where that looks poor.
+    """
+
+    def __init__(
+        self, problem: NoisyProblem, evidence: Evidence, plain_coefficients: FloatArray
+    ) -> None:
+        self.problem = problem
+        self.evidence = evidence
+        self._plain = plain_coefficients
+        self._fits: dict[float, NoisyFit] = {}
+
+    def at(self, asymmetry: float) -> NoisyFit:
+        """Return the null fit for a hypothesised asymmetry."""
+        if asymmetry not in self._fits:
+            self._fits[asymmetry] = fit_noisy(
+                self.problem, self.evidence, asymmetry, self._starts(asymmetry)
+            )
+        return self._fits[asymmetry]
+
+    def _starts(self, asymmetry: float) -> list[NoisyPoint]:
+        if not self._fits:
+            return plain_starts(self._plain, asymmetry)
+        nearest = sorted(self._fits, key=lambda known: abs(known - asymmetry))
+        return [self._carried(nearest[:2], asymmetry)]
+
+    def _carried(self, known: list[float], asymmetry: float) -> NoisyPoint:
+        """Extend the line through the two nearest fits, or take the nearest."""
+        near = self._fits[known[0]].point
+        if len(known) < 2:
+            return NoisyPoint(near.coefficients, near.rate, asymmetry)
+        far = self._fits[known[1]].point
+        share = (asymmetry - near.asymmetry) / (far.asymmetry - near.asymmetry)
+        share = float(np.clip(share, -2, 2))
+        return NoisyPoint(
+            near.coefficients + share * (far.coefficients - near.coefficients),
+            near.rate + share * (far.rate - near.rate),
+            asymmetry,
+        )
+
+
+class BoundaryStatistic:
+    """The boundary test's z as a function of the hypothesised asymmetry."""
+
+    def __init__(
+        self, problem: NoisyProblem, equation: AnchorEquations, plain_coefficients: FloatArray
+    ) -> None:
+        self.equation = equation
+        self.fits = NullFits(problem, equation.evidence(), plain_coefficients)
+
+    def at(self, asymmetry: float) -> Direction:
+        """Return the statistic at a hypothesised asymmetry."""
+        fit = self.fits.at(asymmetry)
+        return boundary_direction(fit, self.equation, grouped_scores(self.fits.problem, fit))
+
+
+class JointStatistic:
+    """The joint test's z as a function of the hypothesised asymmetry."""
+
+    def __init__(
+        self, problem: NoisyProblem, evidence: Evidence, plain_coefficients: FloatArray
+    ) -> None:
+        self.evidence = evidence
+        self.fits = NullFits(problem, evidence, plain_coefficients)
+
+    def at(self, asymmetry: float) -> Direction:
+        """Return the statistic at a hypothesised asymmetry."""
+        fit = self.fits.at(asymmetry)
+        return joint_direction(fit, self.evidence, grouped_scores(self.fits.problem, fit))
+
+
+def boundary_direction(
+    fit: NoisyFit, equation: AnchorEquations, group_scores: FloatArray | None = None
+) -> Direction:
+    """Return how far the curve's own crossing of the stated posterior is from the anchors.
+
+    One scoring step from the null fit, without the evidence, estimates the log-odds at the
+    weighted anchor; its variance is that of the curve plus that of the anchors.
+    """
+    n_parameters = len(fit.point.coefficients)
+    n_nuisance = n_parameters + fit.rate_is_free
+    contrast = np.zeros(n_nuisance)
+    contrast[:n_parameters] = equation.design[0]
+    inverse = symmetric_inverse(fit.here.information[:n_nuisance, :n_nuisance])
+    lever = inverse @ contrast
+    estimate = contrast[:n_parameters] @ fit.point.coefficients
+    distance = float(estimate + lever @ fit.here.score[:n_nuisance] - equation.targets[0])
+    if group_scores is None:
+        curve_variance = float(contrast @ lever)
+    else:
+        curve_variance = float(((group_scores[:, :n_nuisance] @ lever) ** 2).sum())
+    standard_error = float(np.sqrt(curve_variance + equation.covariance[0, 0]))
+    return Direction(distance / standard_error, distance, standard_error)
+
+
+def joint_direction(
+    fit: NoisyFit, evidence: Evidence, group_scores: FloatArray | None = None
+) -> Direction:
+    """Return the efficient score for the asymmetry, with the anchors' information counted."""
+    n_parameters = len(fit.point.coefficients)
+    # Coordinates: free coefficients, then tau if it is free; the target is Delta.
+    n_free = evidence.basis.shape[1]
+    nuisance = np.zeros((n_parameters + 2, n_free + fit.rate_is_free))
+    nuisance[:n_parameters, :n_free] = evidence.basis
+    if fit.rate_is_free:
+        nuisance[n_parameters, n_free] = 1
+    target = _asymmetry_direction(fit)
+    rows_information = fit.here.information
+    prior = nuisance[:n_parameters].T @ evidence.precision @ nuisance[:n_parameters]
+    inverse = symmetric_inverse(nuisance.T @ rows_information @ nuisance + prior)
+    mixed = nuisance.T @ (rows_information @ target)
+    residual = target - nuisance @ (inverse @ mixed)
+    if group_scores is None:
+        information = float(target @ rows_information @ target - mixed @ inverse @ mixed)
+    else:
+        anchors = float(mixed @ inverse @ prior @ inverse @ mixed)
+        information = float(((group_scores @ residual) ** 2).sum()) + anchors
+    score = float(fit.here.score @ target)
+    standard_error = float(np.sqrt(max(information, 1e-300)))
+    return Direction(score / standard_error, score, standard_error)
+
+
+def grouped_scores(problem: NoisyProblem, fit: NoisyFit) -> FloatArray | None:
+    """Return scores summed within groups at a fit, or None where rows have no groups."""
+    rows = problem.rows
+    if rows.n_groups is None:
+        return None
+    outside = problem.outside(fit.point)
+    empty = GroupedNoisyScores(outside, problem.scaling.shift, rows.n_groups)
+    scores = rows.sum_over_rows(empty).scores
+    return scores * problem.factors
+
+
+def _asymmetry_direction(fit: NoisyFit) -> FloatArray:
+    """Return the direction in (theta, tau, Delta) in which the asymmetry moves.
+
+    On its lower bound tau is half the size of the asymmetry, so it moves along.
+    """
+    direction = np.zeros(len(fit.point.coefficients) + 2)
+    direction[-1] = 1
+    on_lower_bound = not fit.rate_is_free and fit.point.rate <= abs(fit.point.asymmetry) / 2
+    if on_lower_bound:
+        direction[-2] = np.sign(fit.point.asymmetry) / 2
+    return direction

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+import evenodds as eo
+from evenodds.model.scaling import Scaling, ShiftedCurve
+
+
+def test_scales_are_powers_of_two():
+    factors = Scaling.by(None, np.array([3.3, 0.02, 1e9])).factors
+    assert (np.frexp(factors)[0] == 0.5).all()
+
+
+def test_scaled_spreads_are_near_one():
+    spreads = np.array([3.3, 0.02, 1e9])
+    scaled = spreads * Scaling.by(None, spreads).factors[1:]
+    assert ((scaled > 2**-0.5) & (scaled < 2**0.5)).all()
+
+
+def test_the_intercept_is_not_scaled():
+    assert Scaling.by(None, np.array([3.3])).factors[0] == 1.0
+
+
+def test_a_matrix_is_divided_on_both_sides():
+    scaled = Scaling.by(None, np.array([4.0])).rescaled(np.full((2, 2), 16.0))
+    assert scaled.tolist() == [[16.0, 4.0], [4.0, 1.0]]
+
+
+def test_the_shift_is_taken_out_of_the_intercept():
+    curve = ShiftedCurve(np.array([10.0]), np.array([1.0, 2.0]), np.eye(2), np.eye(2))
+    assert curve.coefficients_of_data().tolist() == [-19.0, 2.0]
+
+
+def test_the_covariance_of_the_data_gives_the_same_predictions():
+    covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
+    curve = ShiftedCurve(np.array([10.0]), np.array([1.0, 2.0]), covariance, covariance)
+    at_twelve = np.array([1.0, 12.0])
+    inside = curve.design(np.array([[12.0]]))[0]
+    assert at_twelve @ curve.covariance_of_data() @ at_twelve == pytest.approx(
+        inside @ covariance @ inside, rel=1e-12
+    )
+
+
+def test_predictions_far_from_zero_keep_their_digits(labelled):
+    near = eo.fit_logistic(labelled.X, labelled.y).log_odds_covariance(np.zeros((1, 2)))
+    far = eo.fit_logistic(labelled.X + 1e6, labelled.y).log_odds_covariance(np.full((1, 2), 1e6))
+    assert far == pytest.approx(near, rel=1e-8)

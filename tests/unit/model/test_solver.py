@@ -1,0 +1,97 @@
+"""The climb on likelihoods small enough to know by heart."""
+
+import numpy as np
+import pytest
+
+from evenodds.model.solver import Evaluation, Pilot, chord, newton
+
+
+class Hill:
+    """-log cosh(x - top) in each direction: concave, and so flat far out that Newton overshoots."""
+
+    def __init__(self, top):
+        self.top = np.asarray(top, dtype=float)
+        self.n_full, self.n_scores = 0, 0
+
+    def score(self, x):
+        self.n_scores += 1
+        return -np.tanh(x - self.top)
+
+    def evaluate(self, x):
+        self.n_full += 1
+        distance = x - self.top
+        return Evaluation(
+            log_likelihood=float(np.log(2) - np.logaddexp(distance, -distance).sum()),
+            score=-np.tanh(distance),
+            information=np.diag(1 - np.tanh(distance) ** 2),
+        )
+
+
+class Slope(Hill):
+    """Rises for ever."""
+
+    def evaluate(self, x):
+        return Evaluation(float(x.sum()), np.ones_like(x), np.eye(len(x)))
+
+
+class Plain(Hill):
+    """No curvature at all."""
+
+    def evaluate(self, x):
+        return Evaluation(float(x.sum()), np.ones_like(x), np.zeros((len(x), len(x))))
+
+
+def pilot(hill, start):
+    at = np.asarray(start, dtype=float)
+    return Pilot(
+        start=at,
+        information=hill.evaluate(at).information,
+        small=Hill(hill.top),
+        small_share=1.0,
+    )
+
+
+@pytest.mark.parametrize("start", [0.5, 1.5, 3, 6, -6])
+def test_newton_reaches_the_top_from_afar(start):
+    optimum = newton(Hill([1.0]), np.array([float(start)]))
+    assert optimum.coefficients == pytest.approx([1.0], abs=1e-12)
+
+
+def test_newton_knows_when_it_has_arrived():
+    assert newton(Hill([1.0, -2.0]), np.zeros(2)).converged
+
+
+def test_newton_returns_the_height_of_the_top():
+    assert newton(Hill([1.0]), np.array([0.2])).log_likelihood == pytest.approx(0, abs=1e-15)
+
+
+def test_newton_gives_up_on_a_slope_without_a_top():
+    assert newton(Slope([0.0]), np.zeros(1)).reason == "the steps did not shrink"
+
+
+def test_newton_gives_up_without_curvature():
+    assert newton(Plain([0.0]), np.zeros(1)).reason == "the curvature vanished"
+
+
+@pytest.mark.parametrize("problem", [Slope, Plain])
+def test_giving_up_is_not_convergence(problem):
+    assert not newton(problem([0.0]), np.zeros(1)).converged
+
+
+def test_the_chord_climb_reaches_the_top():
+    hill = Hill([1.0, -0.5])
+    optimum = chord(hill, pilot(hill, [0.9, -0.4]))
+    assert optimum.coefficients == pytest.approx([1.0, -0.5], abs=1e-12)
+
+
+def test_the_chord_climb_takes_the_curvature_once():
+    hill = Hill([1.0, -0.5])
+    lent = pilot(hill, [0.9, -0.4])
+    before = hill.n_full
+    chord(hill, lent)
+    assert hill.n_full - before == 1
+
+
+def test_a_misleading_sample_ends_the_chord_climb():
+    hill = Hill([8.0])
+    assert chord(hill, pilot(hill, [0.0])) is None
