@@ -11,6 +11,7 @@ from benchmarks import one_thread  # noqa: F401, I001 - before numpy
 import resource
 import subprocess
 import sys
+import warnings
 
 from benchmarks.data import make_data
 from benchmarks.libraries import LIBRARIES
@@ -41,4 +42,5 @@ def _peak_kibibytes() -> float:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("error", UserWarning)
     print(measure_here(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -116,7 +116,11 @@ def test_anchors_do_not_follow_a_later_change_of_the_points():
 
 @pytest.mark.parametrize("name", ["posterior", "tolerance", "source_covariance"])
 def test_the_callers_arrays_stay_writeable(name):
-    values = {"posterior": np.full(3, 0.5), "tolerance": np.zeros(3), "source_covariance": np.eye(3)}
+    values = {
+        "posterior": np.full(3, 0.5),
+        "tolerance": np.zeros(3),
+        "source_covariance": np.eye(3),
+    }
     Anchors(POINTS, **{"tolerance": 0, name: values[name]})
     assert values[name].flags.writeable
 

@@ -12,7 +12,7 @@ N_FLIPS = 20_000
 
 
 def band(rate):
-    """Counts out of N_FLIPS that a right rate leaves once in 5000 runs."""
+    """Return the ends of counts out of N_FLIPS that a right rate leaves once in 5000."""
     return stats.binom.ppf([1e-4, 1 - 1e-4], N_FLIPS, rate)
 
 
@@ -121,9 +121,12 @@ def test_other_labels_than_zero_and_one_are_refused(refused, labels):
         UniformNoise(0.2).flip(labels, np.random.default_rng(7))
 
 
-def test_uniform_noise_is_class_conditional_noise_without_asymmetry():
-    noise = UniformNoise(0.2)
-    assert isinstance(noise, ClassConditionalNoise) and noise.asymmetry == 0
+def test_uniform_noise_is_class_conditional_noise():
+    assert isinstance(UniformNoise(0.2), ClassConditionalNoise)
+
+
+def test_uniform_noise_has_no_asymmetry():
+    assert UniformNoise(0.2).asymmetry == 0
 
 
 def test_uniform_noise_shows_its_rate():

@@ -58,11 +58,11 @@ def boundary_test(
     points = anchors.points_for(rows.feature_names, rows.n_features)
     check_weights(settings.weights, anchors)
     plain, optimum = climb(rows)
-    problem = NoisyProblem(rows, plain.scaling)
+    problem = NoisyProblem.of(rows, plain.scaling)
     equations = AnchorEquations.of(anchors, points, problem)
     statistic = _statistic(problem, equations, optimum.coefficients, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
-    profile = walk(lambda asymmetry: statistic.at(asymmetry).z, LIMITS)
+    profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     pvalue = profile.pvalue(alternative)
     best = statistic.fits.at(profile.estimate)
     slope = float(np.mean(equations.stated * (1 - equations.stated)))
@@ -90,11 +90,11 @@ def boundary_test(
             check
             for check in (
                 tipping_point(null, stated),
-                _companion(problem, equations, optimum.coefficients, pvalue, alternative),
+                _companion(statistic, equations, optimum.coefficients, alternative),
                 leave_one_out(null_fit, equations, grouped_scores(problem, null_fit)),
                 anchor_check(best, equations),
                 curve_shape_check(problem, best),
-                range_check(rows, points),
+                range_check(problem.small.rows, points),
                 step_check(null_fit),
                 rows_check(rows),
             )
@@ -126,15 +126,16 @@ def nuisance_covariance(fit: NoisyFit) -> FloatArray:
 
 
 def _companion(
-    problem: NoisyProblem,
+    statistic: BoundaryStatistic,
     equations: AnchorEquations,
     plain: FloatArray,
-    boundary: float,
     alternative: Alternative,
 ) -> Diagnostic:
-    """Set the joint test beside the boundary test, whose p-value is given."""
+    """Set the joint test beside the boundary test."""
+    boundary = pvalue_of(statistic.at(0.0).z, alternative)
+    fits = statistic.fits
     try:
-        joint = JointStatistic(problem, equations.evidence(), plain)
+        joint = JointStatistic(fits.problem, equations.evidence(), plain, near=fits.at(0.0))
     except AnchorError as error:
         return companion_check(boundary, None, str(error))
     return companion_check(boundary, pvalue_of(joint.at(0.0).z, alternative), why_not="")

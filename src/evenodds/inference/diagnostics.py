@@ -12,8 +12,8 @@ from evenodds.inference.profile import pvalue_of
 from evenodds.inference.results import Diagnostic
 from evenodds.model.noisy import NoisyFit, NoisyProblem, symmetric_inverse
 from evenodds.model.noisy_link import BendSums
-from evenodds.model.separation import Extremes
 from evenodds.rows.base import Rows, name_column
+from evenodds.rows.span import Span
 from evenodds.validation import FloatArray
 
 LEVEL = 0.05
@@ -150,17 +150,18 @@ def leave_one_out(
 
 def curve_shape_check(problem: NoisyProblem, fit: NoisyFit) -> Diagnostic:
     """Test whether the curve between its plateaus bends away from the logistic shape."""
-    empty = BendSums(problem.outside(fit.point), problem.scaling.shift)
-    sums = problem.rows.sum_over_rows(empty)
+    seen = problem.small
+    here = fit.here if seen is problem else seen.evaluate(fit.point)
+    sums = seen.rows.sum_over_rows(BendSums(seen.outside(fit.point), seen.scaling.shift))
     n_parameters = len(fit.point.coefficients)
     kept = [*range(n_parameters), n_parameters + 1]
     if fit.rate_is_free:
         kept.append(n_parameters)
-    inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
+    inverse = symmetric_inverse(here.information[np.ix_(kept, kept)])
     shared = (sums.with_others * problem.factors)[:, kept]
     lever = shared @ inverse
     # The score of the bends where everything else is at its best, by one scoring step.
-    score = sums.score - lever @ fit.here.score[kept]
+    score = sums.score - lever @ here.score[kept]
     information = sums.information - lever @ shared.T
     statistic = float(score @ symmetric_inverse(information) @ score)
     pvalue = float(chdtrc(len(score), max(statistic, 0.0)))
@@ -178,9 +179,8 @@ def curve_shape_check(problem: NoisyProblem, fit: NoisyFit) -> Diagnostic:
 
 def range_check(rows: Rows, points: FloatArray) -> Diagnostic:
     """Say which anchors lie outside the range of the data."""
-    extremes = rows.sum_over_rows(Extremes(rows.n_features))
-    low, high = extremes.low.min(axis=0), extremes.high.max(axis=0)
-    outside = (points < low) | (points > high)
+    span = rows.sum_over_rows(Span(rows.n_features))
+    outside = (points < span.low) | (points > span.high)
     count = int(outside.any(axis=1).sum())
     if count == 0:
         message = "All anchors lie within the range of the data."

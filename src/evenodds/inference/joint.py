@@ -42,14 +42,14 @@ def joint_test(
     """Run the joint test on checked rows; see `asymmetry_test`."""
     points = None if anchors is None else anchors.points_for(rows.feature_names, rows.n_features)
     plain, optimum = climb(rows)
-    problem = NoisyProblem(rows, plain.scaling)
+    problem = NoisyProblem.of(rows, plain.scaling)
     equations, evidence = None, Evidence.none(rows.n_features + 1)
     if anchors is not None and points is not None:
         equations = AnchorEquations.of(anchors, points, problem)
         evidence = equations.evidence()
     statistic = JointStatistic(problem, evidence, optimum.coefficients)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
-    profile = walk(lambda asymmetry: statistic.at(asymmetry).z, LIMITS)
+    profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     pvalue = profile.pvalue(alternative)
     best = statistic.fits.at(profile.estimate)
     checks: list[Diagnostic] = []
@@ -60,7 +60,7 @@ def joint_test(
         checks += [
             companion_check(boundary, pvalue, why_not=""),
             anchor_check(best, equations),
-            range_check(rows, points),
+            range_check(problem.small.rows, points),
         ]
     checks += [curve_shape_check(problem, best), step_check(null_fit), rows_check(rows)]
     return AsymmetryTestResult(

@@ -15,6 +15,9 @@ from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import (
     NoisyFit,
     NoisyProblem,
+    along_the_tangent,
+    climb_noisy,
+    finish_noisy,
     fit_noisy,
     plain_starts,
     symmetric_inverse,
@@ -72,9 +75,13 @@ LIMITS = (-0.97, 0.97)
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """A statistic at one null fit: its value, and the numbers it is the ratio of."""
+    """A statistic at one null fit: the ratio of a distance and its standard error.
+
+    `slope` is how fast z changes with the hypothesised asymmetry, to first order.
+    """
 
     z: float
+    slope: float
     distance: float
     standard_error: float
 
@@ -82,45 +89,72 @@ class Direction:
 class NullFits:
     """Null fits for one set of evidence, each started from its neighbours.
 
-    The first fit starts from the plain curve at several noise rates. Later ones start
-    from the nearest fit so far, and from the plain curve again where that looks poor.
+    The first fit starts from the plain curve at several noise rates; with many rows it is
+    found on a sample and carried over. Later ones start from the nearest fits so far.
     """
 
     def __init__(
-        self, problem: NoisyProblem, evidence: Evidence, plain_coefficients: FloatArray
+        self,
+        problem: NoisyProblem,
+        evidence: Evidence,
+        plain_coefficients: FloatArray,
+        near: NoisyFit | None = None,
     ) -> None:
         self.problem = problem
         self.evidence = evidence
         self._plain = plain_coefficients
+        self._near = near  # a fit with other evidence, to start from where rows are many
         self._fits: dict[float, NoisyFit] = {}
 
     def at(self, asymmetry: float) -> NoisyFit:
         """Return the null fit for a hypothesised asymmetry."""
         if asymmetry not in self._fits:
-            self._fits[asymmetry] = fit_noisy(
-                self.problem, self.evidence, asymmetry, self._starts(asymmetry)
-            )
+            fit = self._nearby(asymmetry) if self._fits else self._first(asymmetry)
+            self._fits[asymmetry] = fit
         return self._fits[asymmetry]
 
-    def _starts(self, asymmetry: float) -> list[NoisyPoint]:
-        if not self._fits:
-            return plain_starts(self._plain, asymmetry)
-        nearest = sorted(self._fits, key=lambda known: abs(known - asymmetry))
-        return [self._carried(nearest[:2], asymmetry)]
+    def _first(self, asymmetry: float) -> NoisyFit:
+        if self._near is not None and self.problem.samples:
+            return finish_noisy(self.problem, self.evidence, self._near, 1.0)
+        starts = plain_starts(self._plain, asymmetry)
+        pilot_problem, share = self.problem, 1.0
+        for sample in self.problem.samples:  # the smallest first
+            share = sample.rows.total_weight / self.problem.rows.total_weight
+            found = fit_noisy(
+                sample, self.evidence.scaled(share), asymmetry, starts, self.problem.last_gain
+            )
+            starts, pilot_problem = [found.point], sample
+        if pilot_problem is self.problem:
+            return fit_noisy(self.problem, self.evidence, asymmetry, starts)
+        return finish_noisy(self.problem, self.evidence, found, share)
 
-    def _carried(self, known: list[float], asymmetry: float) -> NoisyPoint:
-        """Extend the line through the two nearest fits, or take the nearest."""
-        near = self._fits[known[0]].point
-        if len(known) < 2:
-            return NoisyPoint(near.coefficients, near.rate, asymmetry)
-        far = self._fits[known[1]].point
-        share = (asymmetry - near.asymmetry) / (far.asymmetry - near.asymmetry)
-        share = float(np.clip(share, -2, 2))
-        return NoisyPoint(
-            near.coefficients + share * (far.coefficients - near.coefficients),
-            near.rate + share * (far.rate - near.rate),
-            asymmetry,
+    def _nearby(self, asymmetry: float) -> NoisyFit:
+        """Fit from where the nearest fits lead."""
+        known = sorted(self._fits, key=lambda other: abs(other - asymmetry))[:3]
+        nearest = self._fits[known[0]]
+        if len(known) < 3 or abs(asymmetry - known[0]) > 2 * (max(known) - min(known)):
+            start = along_the_tangent(nearest, self.evidence, asymmetry)
+        else:
+            start = _between([self._fits[other].point for other in known], asymmetry)
+        fit = climb_noisy(self.problem, self.evidence, asymmetry, start, self.problem.last_gain)
+        if fit.converged:
+            return fit
+        again = fit_noisy(
+            self.problem, self.evidence, asymmetry, plain_starts(self._plain, asymmetry)
         )
+        return max(fit, again, key=lambda end: end.objective)
+
+
+def _between(points: list[NoisyPoint], asymmetry: float) -> NoisyPoint:
+    """Return the polynomial through several fits, at another asymmetry."""
+    knots = [point.asymmetry for point in points]
+    shares = [
+        float(np.prod([(asymmetry - other) / (knot - other) for other in knots if other != knot]))
+        for knot in knots
+    ]
+    coefficients = np.array(shares) @ np.array([point.coefficients for point in points])
+    rate = sum(share * point.rate for share, point in zip(shares, points, strict=True))
+    return NoisyPoint(coefficients, float(rate), asymmetry)
 
 
 class BoundaryStatistic:
@@ -142,10 +176,14 @@ class JointStatistic:
     """The joint test's z as a function of the hypothesised asymmetry."""
 
     def __init__(
-        self, problem: NoisyProblem, evidence: Evidence, plain_coefficients: FloatArray
+        self,
+        problem: NoisyProblem,
+        evidence: Evidence,
+        plain_coefficients: FloatArray,
+        near: NoisyFit | None = None,
     ) -> None:
         self.evidence = evidence
-        self.fits = NullFits(problem, evidence, plain_coefficients)
+        self.fits = NullFits(problem, evidence, plain_coefficients, near)
 
     def at(self, asymmetry: float) -> Direction:
         """Return the statistic at a hypothesised asymmetry."""
@@ -174,7 +212,9 @@ def boundary_direction(
     else:
         curve_variance = float(((group_scores[:, :n_nuisance] @ lever) ** 2).sum())
     standard_error = float(np.sqrt(curve_variance + equation.covariance[0, 0]))
-    return Direction(distance / standard_error, distance, standard_error)
+    # A higher hypothesised asymmetry explains positive labels away and lowers the log-odds.
+    slope = -float(lever @ fit.here.information[:n_nuisance, -1])
+    return Direction(distance / standard_error, slope / standard_error, distance, standard_error)
 
 
 def joint_direction(
@@ -199,9 +239,12 @@ def joint_direction(
     else:
         anchors = float(mixed @ inverse @ prior @ inverse @ mixed)
         information = float(((group_scores @ residual) ** 2).sum()) + anchors
-    score = float(fit.here.score @ target)
+    # The nuisance score is zero at the null fit, up to where the climb stopped.
+    slack = fit.here.score[:n_parameters] + evidence.penalty_score(fit.point.coefficients)
+    nuisance_score = nuisance.T @ np.concatenate([slack, fit.here.score[n_parameters:]])
+    score = float(fit.here.score @ target - mixed @ inverse @ nuisance_score)
     standard_error = float(np.sqrt(max(information, 1e-300)))
-    return Direction(score / standard_error, score, standard_error)
+    return Direction(score / standard_error, -information / standard_error, score, standard_error)
 
 
 def grouped_scores(problem: NoisyProblem, fit: NoisyFit) -> FloatArray | None:

@@ -1,6 +1,7 @@
 """Making the table of z: densely where z is cheap, sparingly where each value is a fit."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,9 +22,11 @@ NEAR_KNOTS = 48
 # A costly z has knots near these sizes, and exact ones at the most usual levels.
 WALKED_SIZES = (0.6, 1.2, 1.6, 1.9, 2.25, 2.6, 2.9, 3.4)
 WALKED_LEVELS = (0.9, 0.95, 0.99)
-SMALLEST_STRIDE = 1e-4
+SPARING_SIZES = (1.4, 2.2, 3.4)
+SMALLEST_STRIDE = 1e-5
 LARGEST_STRIDE = 0.15
-MOST_STRIDES = 16
+MOST_STRIDES = 18
+MOST_ROOT_STEPS = 25
 
 
 def tabulate(z: Z, estimate: float, limits: tuple[float, float]) -> Profile:
@@ -45,82 +48,98 @@ def tabulate(z: Z, estimate: float, limits: tuple[float, float]) -> Profile:
     return Profile(*_thinned(knots, keep=(0.0, estimate)), estimate)
 
 
-def walk(z: Z, limits: tuple[float, float]) -> Profile:
-    """Tabulate a costly `z`: its root, then strides of about half a unit to either side."""
-    knots: dict[float, float] = {}
+class Slanted(Protocol):
+    """A value of z with its slope in the hypothesised asymmetry."""
 
-    def known(asymmetry: float) -> float:
-        if asymmetry not in knots:
-            knots[asymmetry] = z(asymmetry)
-        return knots[asymmetry]
+    @property
+    def z(self) -> float: ...
 
-    root = _find_root(known, limits)
+    @property
+    def slope(self) -> float: ...
+
+
+def walk(
+    statistic: Callable[[float], Slanted], limits: tuple[float, float], *, sparing: bool = False
+) -> Profile:
+    """Tabulate a costly z: its root, then strides to either side, led by its slope.
+
+    `sparing` takes fewer and longer strides, for statistics of very many rows, which are
+    nearly straight and very costly.
+    """
+    known: dict[float, Slanted] = {}
+
+    def at(asymmetry: float) -> Slanted:
+        if asymmetry not in known:
+            known[asymmetry] = statistic(asymmetry)
+        return known[asymmetry]
+
+    root = _find_root(at, limits, precision=1e-6 if sparing else 1e-9)
+    sizes = SPARING_SIZES if sparing else WALKED_SIZES
     for limit in limits:
-        _stride(known, knots, root, limit)
-    for level in WALKED_LEVELS:
-        _pin_down(known, knots, root, float(-ndtri((1 - level) / 2)))
+        _stride(at, root, limit, sizes)
+    if not sparing:
+        for level in WALKED_LEVELS:
+            _pin_down(at, known, root, float(-ndtri((1 - level) / 2)))
+    knots = {asymmetry: value.z for asymmetry, value in known.items()}
     return Profile(*_thinned(knots, keep=(0.0, root)), root)
 
 
-def _find_root(z: Z, limits: tuple[float, float]) -> float:
-    """Return where z is zero, or the limit it points to if it has no zero."""
-    low, high = limits
-    here, value = 0.0, z(0.0)
-    stride = 0.05
-    while value != 0:
-        # z falls as the asymmetry rises, so its sign points to the root.
-        ahead = here + stride if value > 0 else here - stride
-        ahead = min(max(ahead, low), high)
-        next_value = z(ahead)
-        if next_value * value <= 0:
-            return float(brentq(z, min(here, ahead), max(here, ahead), xtol=1e-10, rtol=1e-10))
-        if ahead in limits:
-            return ahead
-        here, value, stride = ahead, next_value, 1.6 * stride
-    return here
+def _find_root(
+    at: Callable[[float], Slanted], limits: tuple[float, float], precision: float
+) -> float:
+    """Return where z is zero, by guarded Newton steps, or the limit it points to."""
+    low, high = limits  # z is positive at low and negative at high, as far as is known
+    here = 0.0
+    for _ in range(MOST_ROOT_STEPS):
+        value = at(here)
+        if abs(value.z) <= precision:
+            return here
+        low, high = (here, high) if value.z > 0 else (low, here)
+        stride = -value.z / value.slope if value.slope < 0 else np.inf
+        ahead = here + float(np.clip(stride, -LARGEST_STRIDE, LARGEST_STRIDE))
+        if not low < ahead < high:
+            ahead = (low + high) / 2 if low not in limits and high not in limits else here
+        if ahead == here or high - low < 1e-10:
+            break
+        here = ahead
+    bracketed = [asymmetry for asymmetry in (low, high, here) if asymmetry not in limits]
+    if low not in limits and high not in limits:
+        return min(bracketed, key=lambda asymmetry: abs(at(asymmetry).z))
+    end = high if at(here).z > 0 else low
+    if at(end).z * at(here).z > 0:
+        return end
+    left, right = min(here, end), max(here, end)
+    return float(brentq(lambda delta: at(delta).z, left, right, xtol=1e-9, rtol=1e-9))
 
 
-def _stride(z: Z, knots: dict[float, float], root: float, limit: float) -> None:
+def _stride(
+    at: Callable[[float], Slanted], root: float, limit: float, sizes: tuple[float, ...]
+) -> None:
     """Walk outwards from the root, aiming each stride at the next size of z."""
     side = 1 if limit > root else -1
-    here, value = root, z(root)
-    sizes = iter(WALKED_SIZES)
-    aim = next(sizes)
-    slope = _slope_near(knots, root)
+    here, value = root, at(root)
+    remaining = list(sizes)
     for _ in range(MOST_STRIDES):
-        if here == limit:
+        if here == limit or not remaining:
             return
-        wanted = (aim - abs(value)) / slope if slope > 0 else LARGEST_STRIDE
+        wanted = (remaining[0] - abs(value.z)) / -value.slope if value.slope < 0 else np.inf
         stride = float(np.clip(wanted, SMALLEST_STRIDE, LARGEST_STRIDE))
-        ahead = here + side * stride
-        ahead = min(ahead, limit) if side > 0 else max(ahead, limit)
-        next_value = z(ahead)
-        slope = (abs(next_value) - abs(value)) / abs(ahead - here)
-        here, value = ahead, next_value
-        while abs(value) > 0.97 * aim:
-            following = next(sizes, None)
-            if following is None:
-                return
-            aim = following
+        ahead = min(here + stride, limit) if side > 0 else max(here - stride, limit)
+        here, value = ahead, at(ahead)
+        while remaining and abs(value.z) > 0.95 * remaining[0]:
+            remaining.pop(0)
 
 
-def _slope_near(knots: dict[float, float], root: float) -> float:
-    """Return how fast z changes at the root, from the nearest other knot."""
-    others = [knot for knot in knots if abs(knot - root) > 1e-6]
-    if not others:
-        return 0.0
-    nearest = min(others, key=lambda knot: abs(knot - root))
-    return abs(knots[nearest] - knots[root]) / abs(nearest - root)
-
-
-def _pin_down(z: Z, knots: dict[float, float], root: float, critical: float) -> None:
+def _pin_down(
+    at: Callable[[float], Slanted], known: dict[float, Slanted], root: float, critical: float
+) -> None:
     """Add a knot where the table now says that z crosses a critical value, on either side."""
-    ordered = sorted(knots)
-    profile = Profile(tuple(ordered), tuple(knots[knot] for knot in ordered), root)
+    ordered = sorted(known)
+    profile = Profile(tuple(ordered), tuple(known[knot].z for knot in ordered), root)
     for side in (-1, 1):
         crossing = profile.crossing(-side * critical, side)
         if crossing is not None:
-            z(crossing)
+            at(crossing)
 
 
 def _where(z: Z, start: float, limit: float, size: float) -> float:

@@ -62,6 +62,16 @@ class Evidence:
             constant=float(values @ values) / 2,
         )
 
+    def scaled(self, share: float) -> "Evidence":
+        """Return evidence weakened to go with a share of the rows."""
+        return Evidence(
+            self.origin,
+            self.basis,
+            self.precision * share,
+            self.pull * share,
+            self.constant * share,
+        )
+
     def penalty(self, coefficients: FloatArray) -> float:
         """Return what the Gaussian term takes off the log-likelihood."""
         quadratic = float(coefficients @ self.precision @ coefficients) / 2

@@ -32,7 +32,8 @@ class NoisySums:
     Attributes
     ----------
     log_likelihood : float
-    score : ndarray of shape (d + 2,)
+    score, information : ndarray
+        First derivative and expected information.
     transition : float
         Weight of rows on the slope of the curve, ``sum of 4 s (1 - s)``; near zero for a
         curve that is a step.
@@ -44,9 +45,9 @@ class NoisySums:
         self.shift = shift
         self.log_likelihood = 0.0
         self.transition = 0.0
-        self.score = np.zeros(n_parameters + 2)
+        self._score = np.zeros(2)  # of tau and Delta
         self._gram = WeightedGram(n_parameters - 1)
-        self._borders = np.zeros((2, n_parameters))  # of theta with tau, and with Delta
+        self._borders = np.zeros((3, n_parameters))  # of theta: its score, with tau, with Delta
         self._corner = np.zeros(3)  # tau tau, tau Delta, Delta Delta
 
     def add(self, block: Block) -> None:
@@ -69,58 +70,43 @@ class NoisySums:
         self.log_likelihood += float(log_chances.sum())
         by_theta = (1 - 2 * point.rate) * slopes  # dp / d(theta'x)
         by_rate = 1 - 2 * steps  # dp / dtau; dp / dDelta is 1/2
-        self._add_score(features, residuals * precision, by_theta, by_rate)
-        self._add_information(features, precision, by_theta, by_rate)
+        weighted = residuals * precision
+        self._score += (weighted @ by_rate, weighted.sum() / 2)
+        rated = precision * by_rate
+        self._corner += (rated @ by_rate, rated.sum() / 2, precision.sum() / 4)
+        # Sums against the intercept and the features, in one product: the score of theta,
+        # then its information with tau and with Delta.
+        levers = np.stack([weighted, rated, precision])
+        levers *= by_theta
+        self._borders[:, 0] += levers.sum(axis=1)
+        self._borders[:, 1:] += levers @ features
+        self._gram.add(features, levers[2] * by_theta)
 
     def merge(self, other: Self) -> None:
         self.log_likelihood += other.log_likelihood
         self.transition += other.transition
-        self.score += other.score
+        self._score += other._score
         self._gram.merge(other._gram)
         self._borders += other._borders
         self._corner += other._corner
 
     @property
+    def score(self) -> FloatArray:
+        """First derivative in (theta, tau, Delta)."""
+        return np.concatenate([self._borders[0], self._score])
+
+    @property
     def information(self) -> FloatArray:
         """Expected information of (theta, tau, Delta)."""
         n_parameters = self._borders.shape[1]
+        with_rate, with_asymmetry = self._borders[1], self._borders[2] / 2
         full = np.empty((n_parameters + 2, n_parameters + 2))
         full[:n_parameters, :n_parameters] = self._gram.total()
-        full[n_parameters:, :n_parameters] = self._borders
-        full[:n_parameters, n_parameters:] = self._borders.T
+        full[n_parameters, :n_parameters] = full[:n_parameters, n_parameters] = with_rate
+        full[-1, :n_parameters] = full[:n_parameters, -1] = with_asymmetry
         rate, mixed, asymmetry = self._corner
         full[n_parameters:, n_parameters:] = [[rate, mixed], [mixed, asymmetry]]
         return full
-
-    def _add_score(
-        self,
-        features: FloatArray,
-        weighted: FloatArray,
-        by_theta: FloatArray,
-        by_rate: FloatArray,
-    ) -> None:
-        along = weighted * by_theta
-        self.score[0] += along.sum()
-        self.score[1:-2] += along @ features
-        self.score[-2] += weighted @ by_rate
-        self.score[-1] += weighted.sum() / 2
-
-    def _add_information(
-        self,
-        features: FloatArray,
-        precision: FloatArray,
-        by_theta: FloatArray,
-        by_rate: FloatArray,
-    ) -> None:
-        mixed = precision * by_theta
-        self._gram.add(features, mixed * by_theta)
-        with_rate = mixed * by_rate
-        self._borders[0, 0] += with_rate.sum()
-        self._borders[0, 1:] += with_rate @ features
-        self._borders[1, 0] += mixed.sum() / 2
-        self._borders[1, 1:] += (mixed @ features) / 2
-        rated = precision @ by_rate
-        self._corner += (precision @ (by_rate * by_rate), rated / 2, precision.sum() / 4)
 
 
 class NoisyScore:

@@ -65,7 +65,7 @@ def test_log_odds_covariance_is_that_of_the_coefficients(labelled):
 
 def test_a_calendar_year_keeps_its_digits(labelled):
     near = eo.fit_logistic(labelled.X, labelled.y)
-    far = eo.fit_logistic(labelled.X + [2024.0, 0.0], labelled.y)
+    far = eo.fit_logistic(labelled.X + np.array([2024.0, 0.0]), labelled.y)
     assert far.coefficients[1:] == pytest.approx(near.coefficients[1:], rel=1e-11)
 
 

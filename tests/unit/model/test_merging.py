@@ -50,7 +50,7 @@ def empty(name, width):
 
 
 def block(name, width, weighted, start=0, stop=N_ROWS):
-    """The rows from start to stop, holes and all where holes are looked for."""
+    """Return the rows from start to stop, holes and all where holes are looked for."""
     rng = np.random.default_rng(100 + width)
     features = rng.normal(size=(N_ROWS, width))
     if name == "MissingPlaces":

@@ -8,9 +8,8 @@ import evenodds as eo
 from evenodds.rows.source import read_rows
 
 
-def as_given(X, kind):
-    """The same numbers, small and whole, so that every type can hold them."""
-    whole = np.round(X).astype(np.int64)
+def forms(whole):
+    """Return the same whole numbers in every form an array can have."""
     return {
         "C order": np.ascontiguousarray(whole, dtype=float),
         "F order": np.asfortranarray(whole, dtype=float),
@@ -22,17 +21,14 @@ def as_given(X, kind):
         "list": whole.tolist(),
         "objects": whole.astype(object),
         "big-endian": whole.astype(">f8"),
-    }[kind]
+    }
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["F order", "reversed view", "float32", "float16", "int64", "int8", "list", "objects"]
-    + ["big-endian"],
-)
+@pytest.mark.parametrize("kind", forms(np.eye(2, dtype=np.int64)))
 def test_arrays_of_every_type_and_order_give_the_same_fit(labelled, kind):
-    reference = eo.fit_logistic(as_given(labelled.X, "C order"), labelled.y)
-    fit = eo.fit_logistic(as_given(labelled.X, kind), labelled.y)
+    X = forms(np.round(labelled.X).astype(np.int64))
+    reference = eo.fit_logistic(X["C order"], labelled.y)
+    fit = eo.fit_logistic(X[kind], labelled.y)
     assert fit.coefficients == pytest.approx(reference.coefficients, rel=1e-12)
 
 

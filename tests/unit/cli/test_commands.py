@@ -1,0 +1,164 @@
+"""The command as a shell sees it: exit codes, streams, and the documented JSON."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+import evenodds as eo
+
+DOCUMENTED = {
+    "schema_version",
+    "method",
+    "alternative",
+    "positive",
+    "n_rows",
+    "n_features",
+    "n_anchors",
+    "statistic",
+    "pvalue",
+    "asymmetry",
+    "alpha",
+    "beta",
+    "confidence_interval",
+    "significance",
+    "reject",
+    "verdict",
+    "diagnostics",
+}
+
+
+@pytest.fixture(scope="module")
+def as_text(shell, basic):
+    return shell(basic, "lost")
+
+
+@pytest.fixture(scope="module")
+def as_json(shell, basic):
+    return shell(basic, "lost", "--format", "json")
+
+
+def test_a_rejection_is_no_failure(as_text):
+    assert as_text.returncode == 0
+
+
+def test_nothing_is_written_to_stderr_when_all_is_well(as_text, as_json):
+    assert as_text.stderr + as_json.stderr == ""
+
+
+def test_the_text_begins_with_the_verdict(as_text):
+    assert as_text.stdout.startswith("Uniform noise ")
+
+
+def test_text_for_a_file_carries_no_colour(as_text):
+    assert "\x1b" not in as_text.stdout
+
+
+def test_the_json_has_every_documented_key(as_json):
+    assert json.loads(as_json.stdout).keys() >= DOCUMENTED
+
+
+def test_the_interval_in_json_has_ends_and_a_level(as_json):
+    assert json.loads(as_json.stdout)["confidence_interval"].keys() >= {"low", "high", "level"}
+
+
+def test_the_json_can_be_read_back_as_a_result(as_json, labelled, table, wald, toss_ups):
+    result = eo.AsymmetryTestResult.from_dict(json.loads(as_json.stdout))
+    expected = wald(table[["age", "dose"]], table["lost"].to_numpy(), toss_ups)
+    assert result.statistic == pytest.approx(expected.statistic, rel=1e-9)
+
+
+def test_a_failed_gate_exits_with_one(shell, basic):
+    assert shell(basic, "lost", "--gate", "reject").returncode == 1
+
+
+def test_a_failed_gate_still_prints_the_result(shell, basic):
+    output = shell(basic, "lost", "--gate", "reject", "--format", "json").stdout
+    assert json.loads(output)["reject"] is True
+
+
+BAD_INPUT = {
+    "a label that is not there": ["--label", "diagnoses"],
+    "a tolerance out of range": ["--label", "diagnosis", "--tolerance", "0.6"],
+    "a gate without its margin": ["--label", "diagnosis", "--gate", "equivalence"],
+    "an unknown option": ["--label", "diagnosis", "--tolerence", "0.1"],
+    "an unknown method": ["--label", "diagnosis", "--method", "magic"],
+}
+
+
+@pytest.fixture(scope="module", params=BAD_INPUT)
+def refusal(request, shell, files):
+    arguments = ["test", files / "plain.csv", "--anchors", files / "toss_ups.csv"]
+    return shell(*arguments, *BAD_INPUT[request.param])
+
+
+def test_bad_input_exits_with_two(refusal):
+    assert refusal.returncode == 2
+
+
+def test_bad_input_leaves_stdout_empty(refusal):
+    assert refusal.stdout == ""
+
+
+def test_bad_input_gives_a_message(refusal):
+    assert refusal.stderr.strip()
+
+
+def test_bad_input_gives_no_traceback(refusal):
+    assert "Traceback" not in refusal.stderr
+
+
+def test_a_file_that_is_not_there_is_one_line_on_stderr(shell, files):
+    missing = files / "nowhere.csv"
+    assert (
+        shell("test", missing, "--label", "y").stderr == f"evenodds: there is no file {missing}.\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["prior", "60", "100", "0.4"], ["--version"], ["demo"]])
+def test_the_other_commands_run(shell, arguments):
+    assert shell(*arguments).returncode == 0
+
+
+def test_the_prior_test_in_json_has_its_own_keys(shell):
+    output = json.loads(shell("prior", 60, 100, 0.4, "--format", "json").stdout)
+    assert output.keys() >= {"schema_version", "pvalue", "null", "reject", "verdict", "noise_rate"}
+
+
+def closed_pipe():
+    """Return the writing end of a pipe nobody reads from."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+READERLESS = {
+    "text": ["--format", "text"],
+    "json": ["--format", "json"],
+}
+
+
+@pytest.fixture(scope="module", params=READERLESS)
+def unread(request, shell, basic):
+    pipe = closed_pipe()
+    try:
+        arguments = [basic, "diagnosis", *READERLESS[request.param]]
+        return shell(*arguments, stdout=pipe, stderr=subprocess.PIPE)
+    finally:
+        os.close(pipe)
+
+
+def test_a_reader_that_goes_away_is_no_complaint(unread):
+    assert unread.stderr == ""
+
+
+def test_a_reader_that_goes_away_is_no_failed_gate(unread):
+    assert unread.returncode == 0
+
+
+@pytest.mark.parametrize("arguments", ["demo", "prior 60 100 0.4 --format json", "--help"])
+def test_head_is_quiet(script, arguments):
+    line = f"'{script}' {arguments} | head -1"
+    done = subprocess.run(line, shell=True, capture_output=True, check=False)
+    assert done.stderr == b""

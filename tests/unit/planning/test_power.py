@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenodds.noise import ClassConditionalNoise, UniformNoise
+from evenodds.planning.power import AnchorVariance, type_two_ratio, wald_power
+
+NOISE = ClassConditionalNoise(0.3, 0.1)
+N_DRAWS = 200_000
+
+
+def simulated_rejections(noise, variance, anchor_variance, significance):
+    """Draw mean posteriors under the noise and count those outside the retention region."""
+    draws = np.random.default_rng(1).normal(size=N_DRAWS)
+    slope = (1 - noise.alpha + noise.beta) * (1 + noise.alpha - noise.beta)
+    spread = np.sqrt(slope**2 * variance + (1 - noise.alpha - noise.beta) ** 2 * anchor_variance)
+    means = (1 - noise.alpha + noise.beta) / 2 + spread * draws
+    reach = stats.norm.ppf(1 - significance / 2) * np.sqrt(variance + anchor_variance)
+    return int((np.abs(means - 0.5) > reach).sum())
+
+
+@pytest.mark.parametrize("significance", [0.001, 0.05, 0.3])
+def test_without_noise_the_power_is_the_significance(significance):
+    power = wald_power(UniformNoise(0), 0.01, significance=significance, anchor_variance=0.002)
+    assert power == pytest.approx(significance, rel=1e-12)
+
+
+@pytest.mark.parametrize("rate", [0, 0.1, 0.4])
+def test_under_uniform_noise_the_power_is_the_significance(rate):
+    assert wald_power(UniformNoise(rate), 0.01) == pytest.approx(0.05, rel=1e-12)
+
+
+@pytest.mark.parametrize("anchor_variance", [0, 0.001])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.3, 0.1), (0.05, 0.1), (0.0, 0.6)])
+def test_swapping_the_rates_keeps_the_power(alpha, beta, anchor_variance):
+    one = wald_power(ClassConditionalNoise(alpha, beta), 0.004, anchor_variance=anchor_variance)
+    other = wald_power(ClassConditionalNoise(beta, alpha), 0.004, anchor_variance=anchor_variance)
+    assert one == pytest.approx(other, rel=1e-12)
+
+
+@pytest.mark.parametrize("anchor_variance", [0, 0.002])
+@pytest.mark.parametrize("variance", [0.001, 0.01])
+@pytest.mark.parametrize("noise", [NOISE, ClassConditionalNoise(0.05, 0.1)])
+def test_the_power_is_that_of_simulated_tests(noise, variance, anchor_variance):
+    power = wald_power(noise, variance, significance=0.1, anchor_variance=anchor_variance)
+    low, high = stats.binom.ppf([1e-4, 1 - 1e-4], N_DRAWS, power)
+    assert low <= simulated_rejections(noise, variance, anchor_variance, 0.1) <= high
+
+
+def test_a_larger_variance_lowers_the_power():
+    powers = [wald_power(NOISE, variance) for variance in (0.001, 0.003, 0.01, 0.03)]
+    assert (np.diff(powers) < 0).all()
+
+
+def test_a_larger_asymmetry_raises_the_power():
+    powers = [wald_power(ClassConditionalNoise(a, 0.1), 0.005) for a in (0.1, 0.2, 0.3, 0.4)]
+    assert (np.diff(powers) > 0).all()
+
+
+def test_a_curve_that_settles_further_out_is_found_more_often():
+    assert wald_power(NOISE, 0.005, mean_posterior=0.3) > wald_power(NOISE, 0.005)
+
+
+@pytest.mark.parametrize("k", [1, 2, 8, 1000])
+def test_averaging_anchors_stops_at_the_floor(k):
+    expected = 0.02 + 0.08 / k
+    assert AnchorVariance(single=0.1, floor=0.02).of(k) == pytest.approx(expected, rel=1e-14)
+
+
+def test_without_a_floor_the_variance_falls_with_the_number_of_anchors():
+    assert AnchorVariance(single=0.1).of(4) == 0.025
+
+
+@pytest.mark.parametrize("floor", [0, 0.01, 0.1])
+@pytest.mark.parametrize("k", [1, 2, 4, 32])
+def test_more_anchors_never_raise_the_type_two_error(k, floor):
+    assert type_two_ratio(NOISE, AnchorVariance(single=0.1, floor=floor), k) <= 1
+
+
+def test_one_anchor_is_the_measure_of_the_others():
+    assert type_two_ratio(NOISE, AnchorVariance(single=0.1), 1) == 1.0
+
+
+def test_anchors_that_add_nothing_leave_the_type_two_error():
+    ratio = type_two_ratio(NOISE, AnchorVariance(single=0.1, floor=0.1), 32)
+    assert ratio == pytest.approx(1, rel=1e-12)
+
+
+def test_the_type_two_ratio_stays_a_number_when_one_anchor_is_enough():
+    assert 0 <= type_two_ratio(ClassConditionalNoise(0.4, 0), AnchorVariance(single=1e-5), 4) <= 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"single": 0}, "single is 0 but must be above 0"),
+        ({"single": -1}, "single is -1 but must be above 0"),
+        ({"single": float("inf")}, "single is inf but must be finite."),
+        ({"single": 0.1, "floor": 0.2}, "floor is 0.2 but must be at least 0 and at most 0.1."),
+        ({"single": 0.1, "floor": -0.2}, "floor is -0.2 but must be at least 0 and at most 0.1."),
+    ],
+)
+def test_impossible_anchor_variances_are_refused(refused, settings, message):
+    with refused(message):
+        AnchorVariance(**settings)
+
+
+@pytest.mark.parametrize("k", [0, 1.5, -2])
+def test_impossible_numbers_of_anchors_are_refused(refused, k):
+    with refused(f"n_anchors is {k} but must be a whole number of at least 1."):
+        AnchorVariance(single=0.1).of(k)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"significance": 0}, "significance is 0 but must be above 0 and below 1."),
+        ({"significance": 1}, "significance is 1 but must be above 0 and below 1."),
+        ({"variance": float("nan")}, "variance is nan but must be finite."),
+        ({"variance": -0.01}, "variance is -0.01 but must be"),
+        ({"variance": 0}, "variance is 0 but must be"),
+        ({"anchor_variance": -0.01}, "anchor_variance is -0.01 but must be"),
+        ({"mean_posterior": 1.5}, "mean_posterior is 1.5 but must be"),
+    ],
+)
+def test_impossible_summaries_are_refused(refused, settings, message):
+    with refused(message):
+        wald_power(**{"noise": NOISE, "variance": 0.01, **settings})

@@ -1,0 +1,62 @@
+"""The words: what they must say and must never say, not how they say it."""
+
+import numpy as np
+import pytest
+
+import evenodds as eo
+from evenodds.report.verdict import next_steps, prior_verdict, show_pvalue, verdict
+
+
+@pytest.fixture(scope="module")
+def lost_positives(labelled, toss_ups, wald):
+    given = eo.ClassConditionalNoise(0.4, 0.0).flip(labelled.y, np.random.default_rng(1))
+    return wald(labelled.X, np.where(given, "ill", "healthy"), toss_ups)
+
+
+@pytest.fixture(scope="module")
+def clean(labelled, toss_ups, wald):
+    return wald(labelled.X, labelled.y, toss_ups)
+
+
+def test_a_rejection_names_the_class_that_loses_labels_first(lost_positives):
+    words = verdict(lost_positives)
+    assert 0 < words.index("'ill'") < words.index("'healthy'")
+
+
+def test_a_failure_to_reject_never_claims_uniform_noise(clean):
+    assert "does not show" in verdict(clean)
+
+
+def test_the_significance_decides_the_verdict(lost_positives):
+    never = lost_positives.pvalue / 2
+    assert "not rejected" in verdict(lost_positives, never)
+
+
+def test_every_outcome_has_a_next_step(lost_positives, clean):
+    assert all([next_steps(lost_positives), next_steps(clean)])
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "shown"),
+    [
+        (0.00001, "p < 0.0001"),
+        (0.00012, "p = 0.0001"),
+        (0.0123, "p = 0.012"),
+        (0.0499, "p = 0.050"),
+        (0.5, "p = 0.50"),
+        (1.0, "p = 1.00"),
+    ],
+)
+def test_pvalues_are_shown_with_the_digits_that_matter(pvalue, shown):
+    assert show_pvalue(pvalue) == shown
+
+
+@pytest.mark.parametrize(
+    ("null", "what"), [("uniform", "Uniform noise"), ("clean", "clean labels")]
+)
+def test_a_prior_verdict_names_its_null(null, what):
+    assert what in prior_verdict(eo.prior_test(10, 100, 0.3, null=null))
+
+
+def test_a_prior_verdict_never_claims_that_labels_are_right():
+    assert "does not show that labels are right" in prior_verdict(eo.prior_test(30, 100, 0.3))
