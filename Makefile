@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench calibration clean
 
 demo: .venv/installed
 	$(BIN)/evenodds demo
@@ -20,6 +20,9 @@ lint: .venv/installed-dev
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.fits
+
+calibration: .venv/installed-dev
+	$(BIN)/python -m tests.calibration.run
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

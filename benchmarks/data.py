@@ -1,8 +1,8 @@
 """Seeded data with known slopes, made without ever holding more than the data itself.
 
 ``normal`` has standard normal columns. ``mixed`` is less friendly: half of its columns are
-lognormal or 0/1 dummies, some of them rare. In both, a column's slope applies to its distance
-from its mean in standard deviations; all slopes together have length 2 and the intercept is -0.5.
+lognormal or 0/1 dummies, some of them rare. All slopes together have length 2 and the intercept
+is -0.5, for columns less their means, the lognormal ones also divided by their spread.
 """
 
 from statistics import NormalDist
@@ -42,16 +42,16 @@ def make_data(kind: Kind, n_rows: int, n_columns: int) -> tuple[FloatArray, Floa
 
 
 def _bend(block: FloatArray) -> FloatArray:
-    """Turn half of the normal columns into others, in place; return them all standardised."""
+    """Turn half of the normal columns into others, in place; return all less their means."""
     n_columns = block.shape[1]
-    standardised = block.copy()
+    centred = block.copy()
     lognormal = slice(n_columns // 2, None, 2)
     np.exp(block[:, lognormal], out=block[:, lognormal])
     mean, spread = np.exp(0.5), np.sqrt((np.e - 1) * np.e)
-    standardised[:, lognormal] = (block[:, lognormal] - mean) / spread
+    centred[:, lognormal] = (block[:, lognormal] - mean) / spread
     dummies = range(n_columns // 2 + 1, n_columns, 2)
     shares = np.linspace(COMMONEST_DUMMY, RAREST_DUMMY, len(dummies))
     for column, share in zip(dummies, shares.tolist(), strict=True):
         block[:, column] = block[:, column] < NormalDist().inv_cdf(share)
-        standardised[:, column] = (block[:, column] - share) / np.sqrt(share * (1 - share))
-    return standardised
+        centred[:, column] = block[:, column] - share
+    return centred

@@ -6,6 +6,7 @@ and their covariance. scikit-learn has the loosest tolerance, in steps of 100, t
 compares log-likelihoods, can stall in rounding for a hundred iterations.
 """
 
+import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 
@@ -30,9 +31,9 @@ def with_evenodds(X: FloatArray, y: FloatArray) -> Answer:
 def with_scikit_learn(X: FloatArray, y: FloatArray) -> Answer:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
 
-    model = LogisticRegression(
-        C=np.inf, solver="newton-cholesky", tol=SCIKIT_LEARN_TOLERANCE
-    ).fit(X, y)
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=SCIKIT_LEARN_TOLERANCE).fit(
+        X, y
+    )
     fitted = model.predict_proba(X)[:, 1]
     curvature = fitted * (1 - fitted)
     # The border of ones apart: a design matrix with an intercept would cost one more copy of X.
@@ -73,3 +74,10 @@ LIBRARIES: dict[str, Callable[[FloatArray, FloatArray], Answer]] = {
 def versions() -> dict[str, str]:
     """Return the versions of everything that decides the figures."""
     return {name: version(name) for name in ("numpy", "scipy", *LIBRARIES)}
+
+
+def refuse_half_done() -> None:
+    """Turn a library's warning that it did not converge into an error: it is no comparison."""
+    warnings.filterwarnings("error", message=".*converge")
+    # glum says so of its fitted values on heavy tails; the parity table shows what it costs.
+    warnings.filterwarnings("ignore", message="Sigmoid function too close to 0 or 1")

@@ -11,10 +11,9 @@ from benchmarks import one_thread  # noqa: F401, I001 - before numpy
 import resource
 import subprocess
 import sys
-import warnings
 
 from benchmarks.data import make_data
-from benchmarks.libraries import LIBRARIES
+from benchmarks.libraries import LIBRARIES, refuse_half_done
 
 KIBIBYTES = 1024
 
@@ -42,5 +41,5 @@ def _peak_kibibytes() -> float:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("error", UserWarning)
+    refuse_half_done()
     print(measure_here(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -8,7 +8,6 @@ from benchmarks.targets import (
     MEMORY_RATIO_AT_LEAST,
     RATIO_AT_LEAST,
     Size,
-    verdict,
 )
 from benchmarks.timing import Comparison
 
@@ -19,51 +18,74 @@ OTHERS = [name for name in LIBRARIES if name != OURS]
 
 def speed_table(comparisons: list[Comparison]) -> str:
     """Return CPU time of the best round and the ratio to evenodds, with targets where set."""
-    lines = [_head("rows x columns", [OURS, *OTHERS], [11, 27, 27, 16])]
+    lines = [["rows x columns", OURS, *OTHERS]]
     for one in comparisons:
         size = (one.n_rows, one.n_columns)
         targets = RATIO_AT_LEAST.get(size, {}) if one.kind == "normal" else {}
-        cells = [f"{_seconds(one.best(OURS)):>11}"]
-        for name, width in zip(OTHERS, [27, 27, 16], strict=True):
+        cells = [_size(size), _seconds(one.best(OURS))]
+        for name in OTHERS:
             cell = f"{_seconds(one.best(name))} {one.ratio(name):5.1f}x"
             if name in targets:
-                reached = verdict(one.ratio(name) >= targets[name])
-                cell += f" ({targets[name]:g}x {reached})"
-            cells.append(f"{cell:>{width}}")
-        lines.append(f"{_size(size):<16}" + "".join(cells))
-    return "\n".join(lines)
+                cell += f" ({targets[name]:g}x {_verdict(one.ratio(name) >= targets[name])})"
+            cells.append(cell)
+        lines.append(cells)
+    return _aligned(lines)
 
 
 def memory_table(memory: Memory) -> str:
     """Return the extra peak memory of each library in MiB, with targets where set."""
-    lines = [_head("rows x columns", [OURS, *OTHERS], [11, 14, 14, 14])]
+    lines = [["rows x columns", OURS, *OTHERS, "target"]]
     for size, extra in memory.items():
-        cells = "".join(
-            f"{extra[name]:{width}.1f}"
-            for name, width in zip([OURS, *OTHERS], [11, 14, 14, 14], strict=True)
-        )
-        lines.append(f"{_size(size):<16}{cells}{_memory_remark(size, extra)}")
-    return "\n".join(lines)
+        figures = [f"{extra[name]:.1f}" for name in LIBRARIES]
+        lines.append([_size(size), *figures, _memory_target(size, extra)])
+    return _aligned(lines)
 
 
 def parity_table(comparisons: list[Comparison]) -> str:
     """Return how far each library is from Newton run to the rounding floor."""
-    lines = [_head("largest gap of the", [OURS, *OTHERS], [11, 14, 14, 14], first=34)]
+    lines = [["rows x columns", "", "", OURS, *OTHERS, "target"]]
     for one in comparisons:
-        size = _size((one.n_rows, one.n_columns))
         for what, gaps, limit in (
             ("coefficients", one.coefficient_gap, COEFFICIENT_GAP_AT_MOST),
             ("covariance", one.covariance_gap, COVARIANCE_GAP_AT_MOST),
         ):
-            label = f"{size:<16}{one.kind:<7}{what}"
-            cells = "".join(
-                f"{gaps[name]:{width}.1e}"
-                for name, width in zip([OURS, *OTHERS], [12, 14, 14, 14], strict=True)
-            )
-            lines.append(f"{label:<35}{cells[:]} {limit:.0e} {verdict(gaps[OURS] <= limit)}")
-    return "\n".join(lines)
+            figures = [f"{gaps[name]:.0e}" for name in LIBRARIES]
+            target = f"{limit:.0e} {_verdict(gaps[OURS] <= limit)}"
+            size = _size((one.n_rows, one.n_columns))
+            lines.append([size, one.kind, what, *figures, target])
+    return _aligned(lines)
 
 
-def _head(first: str, names: list[str], widths: list[int]) -> str:
-    """Return the line above a table."""
-    return f"{first:<16}" + "".join(f"{n:>{w}}" for n, w in zip(names, widths, strict=True))
+def _memory_target(size: Size, extra: dict[str, float]) -> str:
+    """Say what was to be reached at this size, and whether it was."""
+    if size in MEMORY_RATIO_AT_LEAST:
+        ratio, needed = extra["scikit-learn"] / extra[OURS], MEMORY_RATIO_AT_LEAST[size]
+        return f"1/{ratio:.0f} of scikit-learn (1/{needed:g} {_verdict(ratio >= needed)})"
+    if size in MEBIBYTES_AT_MOST:
+        limit = MEBIBYTES_AT_MOST[size]
+        return f"{limit:g} MiB {_verdict(extra[OURS] <= limit)}"
+    return ""
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    """Return a table with its columns flush right, the first one flush left."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if number == 0 else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in lines
+    )
+
+
+def _size(size: Size) -> str:
+    return f"{size[0]:,} x {size[1]}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.2f} ms"
+
+
+def _verdict(met: bool) -> str:
+    return "met" if met else "MISSED"

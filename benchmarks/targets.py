@@ -1,4 +1,4 @@
-"""What the fit must reach, from the table of targets in the design."""
+"""What the fit must reach at each size."""
 
 Size = tuple[int, int]
 
@@ -14,8 +14,3 @@ MEBIBYTES_AT_MOST: dict[Size, float] = {(1_000_000, 20): 12}
 # Distance from Newton run to the rounding floor.
 COEFFICIENT_GAP_AT_MOST = 1e-10
 COVARIANCE_GAP_AT_MOST = 1e-7
-
-
-def verdict(met: bool) -> str:
-    """Say whether a target was reached."""
-    return "met" if met else "MISSED"

@@ -8,7 +8,7 @@ from hypothesis import settings
 
 import evenodds as eo
 
-settings.register_profile("evenodds", deadline=None, derandomize=True, max_examples=1500)
+settings.register_profile("evenodds", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile("evenodds")
 
 TOLERANCES = [0.0, 0.02, 0.1, 0.3]

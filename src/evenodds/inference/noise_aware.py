@@ -17,11 +17,11 @@ from evenodds.model.noisy import (
     NoisyProblem,
     along_the_tangent,
     climb_noisy,
-    finish_noisy,
     fit_noisy,
     plain_starts,
     symmetric_inverse,
 )
+from evenodds.model.noisy_chord import finish_noisy
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.validation import FloatArray

@@ -5,7 +5,7 @@ bounds, starts from several noise rates and keeps the best end.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +29,7 @@ START_RATES = (0.005, 0.1, 0.25)
 # The climb ends when a step promises less than this in log-likelihood: half the square of the
 # error in standard errors. Statistics are flat in it, so a fit that starts from its neighbour
 # may stop earlier.
-LAST_GAIN = 1e-13
+LAST_GAIN = 1e-19
 LAST_GAIN_NEARBY = 1e-8
 LAST_GAIN_MANY_ROWS = 1e-2
 # Or when this many steps are taken, or several in a row gain next to nothing: a curve that
@@ -37,10 +37,6 @@ LAST_GAIN_MANY_ROWS = 1e-2
 MAX_STEPS = 100
 CREEP = 1e-8
 MAX_CREEPING = 3
-# Cheap passes stop when the next step promises less than this: a few hundredths of a standard
-# error, which the exact step that follows removes.
-LAST_CHORD_GAIN = 1e-3
-MAX_CHORD_PASSES = 8
 # Fewer rows than this many a parameter on the slope of the curve make it a step.
 STEP_ROWS_A_PARAMETER = 2.0
 
@@ -180,19 +176,19 @@ def climb_noisy(
     damping, creeping = 0.0, 0
     secant: tuple[FloatArray, FloatArray] | None = None
     for step_number in range(1, MAX_STEPS + 1):
-        score, information = _reduced(here, evidence)
+        score, information = reduced(here, evidence)
         free = _free(here.point.rate, score[-1], low)
         step = _step(score, information, free, damping, secant)
         step = _within_bounds(step, information, score, here.point.rate, low)
         gain = float(score @ step)
         if gain <= last_gain:
             return NoisyFit(here, objective, free, True, step_number)
-        there = problem.evaluate(_moved(here.point, evidence, step, low))
+        there = problem.evaluate(moved_point(here.point, evidence, step, low))
         reached = there.log_likelihood - evidence.penalty(there.point.coefficients)
         # Near the top the gain drowns in the rounding of the sum; trust the derivatives there.
         rounding = 1e-13 * abs(objective)
         if reached > objective or (gain < 1e-6 and reached > objective - rounding):
-            new_score, _ = _reduced(there, evidence)
+            new_score, _ = reduced(there, evidence)
             secant = (step, score - new_score) if free else None
             creeping = creeping + 1 if reached - objective < CREEP < gain else 0
             here, objective = there, reached
@@ -207,66 +203,29 @@ def climb_noisy(
     return NoisyFit(here, objective, free, False, MAX_STEPS)
 
 
-def finish_noisy(
-    problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: float
-) -> NoisyFit:
-    """Carry a fit on a share of the rows to all of them, mostly by cheap passes.
-
-    The pilot lends its curvature, scaled up; secants correct it. Every pass but the last
-    needs the score only. Where the noise rate is on its bound, or the passes do not settle,
-    the ordinary climb takes over.
-    """
-    start = pilot.point
-    if pilot.rate_is_free and not pilot.is_step:
-        start = _chord(problem, evidence, pilot, share)
-    return climb_noisy(problem, evidence, start.asymmetry, start, problem.last_gain)
-
-
-def _chord(problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: float) -> NoisyPoint:
-    """Return a point close to the optimum on all rows, or the best seen if passes diverge."""
-    low = abs(pilot.point.asymmetry) / 2
-    scaled = replace(pilot.here, information=pilot.here.information / share)
-    _, information = _reduced(scaled, evidence)
-    inverse = symmetric_inverse(information)
-    point, size = pilot.point, np.inf
-    score = _reduced_score(problem.score(point), point, evidence)
-    for _ in range(MAX_CHORD_PASSES):
-        step = inverse @ score
-        gain = float(score @ step)
-        if not 0 <= gain < size:
-            return point
-        following = _moved(point, evidence, step, low)
-        if gain <= LAST_CHORD_GAIN or not low < following.rate < LARGEST_RATE:
-            return following
-        next_score = _reduced_score(problem.score(following), following, evidence)
-        inverse = with_secant(inverse, step, score - next_score)
-        point, score, size = following, next_score, gain
-    return point
-
-
 def along_the_tangent(fit: NoisyFit, evidence: Evidence, asymmetry: float) -> NoisyPoint:
     """Return where a fit moves, to first order, when the hypothesised asymmetry does."""
     change = asymmetry - fit.point.asymmetry
-    _, information = _reduced(fit.here, evidence)
+    _, information = reduced(fit.here, evidence)
     pull = np.append(evidence.basis.T @ fit.here.information[:-2, -1], fit.here.information[-2, -1])
     kept = len(pull) if fit.rate_is_free else len(pull) - 1
     step = np.zeros(len(pull))
     step[:kept] = -change * symmetric_inverse(information[:kept, :kept]) @ pull[:kept]
-    moved = _moved(fit.point, evidence, step, abs(asymmetry) / 2)
-    return NoisyPoint(moved.coefficients, moved.rate, asymmetry)
+    there = moved_point(fit.point, evidence, step, abs(asymmetry) / 2)
+    return NoisyPoint(there.coefficients, there.rate, asymmetry)
 
 
-def _reduced_score(score: FloatArray, point: NoisyPoint, evidence: Evidence) -> FloatArray:
+def reduced_score(score: FloatArray, point: NoisyPoint, evidence: Evidence) -> FloatArray:
     """Return the score of the free coefficients and tau, with the evidence."""
     total = score[:-1] + evidence.penalty_score(point.coefficients)
     return np.append(evidence.basis.T @ total, score[-1])
 
 
-def _reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, FloatArray]:
+def reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, FloatArray]:
     """Return score and information of the free coefficients and tau, with the evidence."""
     n_parameters = len(here.point.coefficients)
     basis, n_free = evidence.basis, evidence.basis.shape[1]
-    score = _reduced_score(here.score[:-1], here.point, evidence)
+    score = reduced_score(here.score[:-1], here.point, evidence)
     information = np.empty((n_free + 1, n_free + 1))
     block = here.information[:n_parameters, :n_parameters] + evidence.precision
     information[:-1, :-1] = basis.T @ block @ basis
@@ -315,7 +274,7 @@ def _within_bounds(
     return shortened
 
 
-def _moved(point: NoisyPoint, evidence: Evidence, step: FloatArray, low: float) -> NoisyPoint:
+def moved_point(point: NoisyPoint, evidence: Evidence, step: FloatArray, low: float) -> NoisyPoint:
     rate = min(max(point.rate + float(step[-1]), low), LARGEST_RATE)
     coefficients = point.coefficients + evidence.basis @ step[:-1]
     return NoisyPoint(coefficients, rate, point.asymmetry)

@@ -253,6 +253,20 @@ def test_wrong_options(says, basic, options, text):
     says(text, basic, "diagnosis", *options)
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("boundary --covariance sandwich", "--covariance is for --method wald; use --group for"),
+        (
+            "joint --weights optimal",
+            "--weights is for --method boundary and wald: joint uses every",
+        ),
+    ],
+)
+def test_settings_of_another_method(says, basic, options, text):
+    says(text, basic, "diagnosis --method", options)
+
+
 def test_a_label_is_needed(says, files):
     says("--label", "test", files / "rows.csv")
 

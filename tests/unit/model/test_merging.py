@@ -1,5 +1,6 @@
 """Every sum over rows can be split over workers: it pickles when empty, and it merges."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -7,10 +8,14 @@ import pytest
 
 from evenodds.model.covariance import GroupedScores, SquaredScores
 from evenodds.model.flattening import FlatteningSums
+from evenodds.model.noisy_groups import GroupedNoisyScores
+from evenodds.model.noisy_link import BendSums
+from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.separation import Disagreements, Extremes, Frame, SignedRows
 from evenodds.model.sums import Information, Moments, Score, WeightedGram
 from evenodds.rows.base import Block, PositiveWeight
 from evenodds.rows.missing import MissingPlaces
+from evenodds.rows.span import Span
 
 N_ROWS, N_GROUPS = 90, 7
 # Either side of the width where the product of features changes its method.
@@ -34,6 +39,14 @@ SUMS = {
     "Disagreements": lambda theta: Disagreements(frame(theta), theta),
     "MissingPlaces": lambda theta: MissingPlaces(),
     "PositiveWeight": lambda theta: PositiveWeight(),
+    "Span": lambda theta: Span(len(theta) - 1),
+    "NoisySums": lambda theta: NoisySums(noisy(theta)),
+    "NoisySums, shifted": lambda theta: NoisySums(noisy(theta), theta[1:]),
+    "NoisyScore": lambda theta: NoisyScore(noisy(theta)),
+    "NoisyScore, shifted": lambda theta: NoisyScore(noisy(theta), theta[1:]),
+    "BendSums": lambda theta: BendSums(noisy(theta)),
+    "BendSums, shifted": lambda theta: BendSums(noisy(theta), theta[1:]),
+    "GroupedNoisyScores": lambda theta: GroupedNoisyScores(noisy(theta), None, N_GROUPS),
 }
 
 every_sum = pytest.mark.parametrize("name", SUMS)
@@ -43,6 +56,10 @@ with_and_without_weights = pytest.mark.parametrize("weighted", [False, True])
 
 def frame(theta):
     return Frame(theta[1:], np.ones(len(theta) - 1))
+
+
+def noisy(theta):
+    return NoisyPoint(theta, rate=0.1, asymmetry=0.05)
 
 
 def empty(name, width):
@@ -73,7 +90,7 @@ def state(value):
     if hasattr(value, "__dict__"):
         parts = [state(part) for name, part in vars(value).items() if "scratch" not in name]
         return [number for part in parts for number in part]
-    if value is None or isinstance(value, Frame):
+    if value is None or dataclasses.is_dataclass(value):
         return []
     return np.ravel(value).astype(float).tolist()
 

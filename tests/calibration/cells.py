@@ -1,0 +1,107 @@
+"""Where level and power are measured: named cells, and one run of a cell."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import evenodds as eo
+from evenodds.inference.noise_aware import AnchorEquations, BoundaryStatistic, JointStatistic
+from evenodds.inference.weights import equal_weights
+from evenodds.model.logistic import climb
+from evenodds.model.noisy import NoisyProblem
+from evenodds.rows.source import read_rows
+from evenodds.simulation.worlds import World, many_features, skewed, two_bells
+
+WORLDS = {
+    "paper": two_bells(),
+    # The paper's world with anchors drawn as in the other worlds, nearer the rows.
+    "paper, near": replace(two_bells(), draw_anchor_seeds=two_bells(0.15).draw_anchor_seeds),
+    "rare": two_bells(0.15),
+    "skewed": skewed(),
+    "many": many_features(10),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting to simulate."""
+
+    world: str
+    n: int
+    k: int
+    alpha: float
+    beta: float
+    tolerance: float = 0.0
+    shared: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        return (
+            f"{self.world} n={self.n} k={self.k} flips={self.alpha:g}/{self.beta:g} "
+            f"tolerance={self.tolerance:g}+{self.shared:g}"
+        )
+
+    def draw(self, seed: int, run: int):
+        """Return features, noisy labels and anchors of one run, the same whoever asks."""
+        rng = np.random.default_rng([seed, run])
+        world: World = WORLDS[self.world]
+        X, y = world.draw_rows(self.n, rng)
+        labels = eo.ClassConditionalNoise(self.alpha, self.beta).flip(y, rng)
+        anchors = world.draw_anchors(
+            self.k, rng, tolerance=self.tolerance, shared_tolerance=self.shared
+        )
+        return X, labels, anchors
+
+
+def level_cell(world, n, k, tau, tolerance=0.0, shared=0.0):
+    return Cell(world, n, k, tau, tau, tolerance, shared)
+
+
+LEVEL_CELLS = (
+    level_cell("paper", 1000, 1, 0.0),
+    level_cell("paper", 1000, 8, 0.1),
+    level_cell("paper", 2000, 1, 0.3),
+    level_cell("paper", 5000, 8, 0.2),
+    level_cell("paper", 1000, 8, 0.1, 0.1),
+    level_cell("paper", 2000, 8, 0.2, 0.1, 0.1),
+    level_cell("rare", 1000, 1, 0.1),
+    level_cell("rare", 2000, 8, 0.2),
+    level_cell("rare", 5000, 1, 0.1),
+    level_cell("rare", 5000, 8, 0.3),
+    level_cell("rare", 2000, 8, 0.1, 0.1),
+    level_cell("rare", 5000, 8, 0.2, 0.1, 0.1),
+    level_cell("skewed", 1000, 8, 0.1),
+    level_cell("skewed", 2000, 1, 0.2),
+    level_cell("skewed", 5000, 8, 0.0),
+    level_cell("skewed", 2000, 8, 0.1, 0.1),
+    level_cell("skewed", 5000, 1, 0.2, 0.1, 0.1),
+    level_cell("many", 1000, 1, 0.1),
+    level_cell("many", 2000, 8, 0.2),
+    level_cell("many", 5000, 8, 0.1, 0.1, 0.1),
+    level_cell("paper", 500, 8, 0.1),
+    level_cell("rare", 500, 1, 0.1),
+    level_cell("skewed", 500, 8, 0.2),
+    level_cell("many", 500, 8, 0.1),
+)
+
+POWER_CELLS = (
+    Cell("paper, near", 2000, 1, 0.05, 0.15),
+    Cell("paper, near", 2000, 8, 0.05, 0.15),
+    Cell("rare", 2000, 1, 0.05, 0.15),
+    Cell("rare", 2000, 8, 0.05, 0.15),
+    Cell("skewed", 2000, 1, 0.05, 0.15),
+    Cell("skewed", 2000, 8, 0.05, 0.15),
+)
+
+
+def null_statistics(X, labels, anchors) -> tuple[float, float]:
+    """Return z(0) of the boundary and of the joint test, without the rest of a result."""
+    rows = read_rows(X, labels)
+    plain, optimum = climb(rows)
+    problem = NoisyProblem.of(rows, plain.scaling)
+    equations = AnchorEquations.of(anchors, anchors.points, problem)
+    one = equations.averaged(equal_weights(len(anchors)))
+    boundary = BoundaryStatistic(problem, one, optimum.coefficients).at(0.0).z
+    joint = JointStatistic(problem, equations.evidence(), optimum.coefficients).at(0.0).z
+    return boundary, joint

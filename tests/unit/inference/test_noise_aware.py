@@ -1,0 +1,78 @@
+"""What the noise-aware tests refuse, in words; golden and calibration hold their numbers."""
+
+import numpy as np
+import pytest
+
+import evenodds as eo
+
+CROSSED = [[0.0, 0.0], [1.0, -1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+@pytest.mark.parametrize("stated", [0, 1])
+def test_a_certain_case_is_no_anchor(refused, labelled, method, stated):
+    anchors = eo.Anchors([[0.0, 0.0], [1.0, 1.0]], posterior=[0.5, stated])
+    text = f"posterior is {stated} at anchor 1 but this test needs them strictly between 0 and 1"
+    with refused(text, eo.AnchorError):
+        eo.asymmetry_test(labelled.X, labelled.y, anchors, method=method)
+
+
+def test_the_boundary_test_needs_anchors(refused, labelled):
+    text = "anchors is None but method 'boundary' needs at least one"
+    with refused(text, eo.AnchorError):
+        eo.asymmetry_test(labelled.X, labelled.y, method="boundary")
+
+
+def test_strict_anchors_that_leave_nothing_to_fit_are_refused(refused, labelled):
+    anchors = eo.Anchors(CROSSED, tolerance=0)
+    text = "no straight boundary of 2 features passes through all 3 strict anchors, so nothing is"
+    with refused(text, eo.AnchorError):
+        eo.asymmetry_test(labelled.X, labelled.y, anchors, method="joint")
+
+
+def test_strict_anchors_that_contradict_each_other_are_refused(refused, labelled):
+    anchors = eo.Anchors([[0.0, 0.0], [0.0, 0.0]], posterior=[0.5, 0.6], tolerance=0)
+    text = "the 2 strict anchors contradict each other: no straight boundary passes through all of"
+    with refused(text, eo.AnchorError):
+        eo.asymmetry_test(labelled.X, labelled.y, anchors, method="joint")
+
+
+def test_a_tolerance_lets_crossed_anchors_pass(labelled):
+    anchors = eo.Anchors(CROSSED, tolerance=0.05)
+    result = eo.asymmetry_test(labelled.X, labelled.y, anchors, method="joint")
+    assert 0 <= result.pvalue <= 1
+
+
+def test_optimal_weights_are_refused_with_a_tolerance(refused, labelled, toss_ups):
+    text = "weights='optimal' needs strict anchors (tolerance 0)"
+    method = eo.Boundary(weights="optimal")
+    with refused(text, eo.AnchorError):
+        eo.asymmetry_test(labelled.X, labelled.y, toss_ups, method=method)
+
+
+def test_unknown_weights_are_answered_with_the_choices(refused):
+    with refused("weights is 'best' but must be one of 'equal' or 'optimal'."):
+        eo.Boundary(weights="best")
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+@pytest.mark.parametrize("place", [-6.0, -3.0, 3.0, 6.0])
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+def test_a_misplaced_strict_anchor_still_gets_a_pvalue(labelled, method, place, lost):
+    noise = eo.ClassConditionalNoise(lost, 0.0)
+    given = noise.flip(labelled.y, np.random.default_rng(1))
+    anchors = eo.Anchors([[place, place]], tolerance=0)
+    result = eo.asymmetry_test(labelled.X, given, anchors, method=method)
+    assert 0 <= result.pvalue <= 1
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.parametrize("point", [[1.0, 1.0], [2.0, 2.0], [1.5, 1.0]])
+def test_an_asymmetry_of_zero_is_never_the_estimate_of_a_test_that_rejects(
+    labelled, method, lost, point
+):
+    noise = eo.ClassConditionalNoise(lost, 0.0)
+    given = noise.flip(labelled.y, np.random.default_rng(1))
+    result = eo.asymmetry_test(labelled.X, given, eo.Anchors([point]), method=method)
+    assert abs(result.asymmetry) > 1e-6 or result.pvalue > 0.05
