@@ -29,12 +29,14 @@ from evenodds.errors import (
     SeparationError as SeparationError,
 )
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
+from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.joint import Joint as Joint
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
 from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult
 from evenodds.inference.wald import Wald as Wald
+from evenodds.model.classifier import NoiseAwareLogisticRegression as NoiseAwareLogisticRegression
 from evenodds.model.logistic import LogisticFit as LogisticFit
 from evenodds.model.logistic import fit_logistic as fit_logistic
 from evenodds.noise import (

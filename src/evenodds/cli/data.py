@@ -25,6 +25,7 @@ class Inputs:
     weights: Any
     groups: Any
     anchors: Anchors | None
+    row_numbers: Any  # of the rows in the file, counted from 0
     n_anchor_rows: int  # rows taken out of the data because they are anchors
 
 
@@ -72,6 +73,7 @@ def read_inputs(
         weights=None if columns.weight is None else kept[columns.weight].to_numpy(),
         groups=None if columns.group is None else kept[columns.group].to_numpy(),
         anchors=known,
+        row_numbers=np.flatnonzero(~is_anchor),
         n_anchor_rows=int(is_anchor.sum()),
     )
 

@@ -29,6 +29,13 @@ class Side(StrEnum):
     less = "less"
 
 
+class Calibration(StrEnum):
+    """Ways to calibrate by name."""
+
+    asymptotic = "asymptotic"
+    bootstrap = "bootstrap"
+
+
 class Format(StrEnum):
     """Output formats by name."""
 
@@ -70,6 +77,12 @@ def run_test(
     covariance: Annotated[
         str, typer.Option(help="Covariance for --method wald: information or sandwich.")
     ] = "information",
+    calibration: Annotated[
+        Calibration,
+        typer.Option(help="What z is compared with; bootstrap is slower and for few rows."),
+    ] = Calibration.asymptotic,
+    draws: Annotated[int, typer.Option(help="Draws of the bootstrap.")] = 999,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     alternative: Annotated[
         Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
     ] = Side.two_sided,
@@ -92,13 +105,20 @@ def run_test(
     margin: Annotated[
         float | None, typer.Option(help="Margin for --gate equivalence, such as 0.05.")
     ] = None,
+    flips: Annotated[
+        Path | None,
+        typer.Option(help="Write how likely each label is flipped, most likely first, as CSV."),
+    ] = None,
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
     from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.flips import write_flips  # noqa: PLC0415
+    from evenodds.cli.methods import bootstrap_progress, method_settings  # noqa: PLC0415
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
+    from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
 
     _check_options(significance, gate, margin)
     columns = Columns(
@@ -109,16 +129,25 @@ def run_test(
         group=group,
     )
     inputs = read_inputs(data, columns, anchors, tolerance, shared_tolerance)
-    result = asymmetry_test(
-        inputs.features,
-        inputs.labels,
-        inputs.anchors,
-        method=_settings(method, weights, covariance),
-        alternative=alternative.value,
-        positive=positive,
-        sample_weight=inputs.weights,
-        groups=inputs.groups,
-    )
+    with bootstrap_progress(calibration is Calibration.bootstrap) as progress:
+        result = asymmetry_test(
+            inputs.features,
+            inputs.labels,
+            inputs.anchors,
+            method=method_settings(
+                method.value,
+                weights=weights,
+                covariance=covariance,
+                calibration=calibration.value,
+                bootstrap=Bootstrap(draws, seed, progress),
+            ),
+            alternative=alternative.value,
+            positive=positive,
+            sample_weight=inputs.weights,
+            groups=inputs.groups,
+        )
+    if flips is not None:
+        write_flips(flips, inputs, result)
     if output_format is Format.json:
         typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
     else:
@@ -145,24 +174,6 @@ def as_json(
     if margin is not None:
         document["equivalence"] = asdict(result.equivalence(margin))
     return document
-
-
-def _settings(method: Method, weights: str, covariance: str) -> Any:
-    """Return the record of a method's settings; options that it has not are refused."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.inference.boundary import Boundary  # noqa: PLC0415
-    from evenodds.inference.joint import Joint  # noqa: PLC0415
-    from evenodds.inference.wald import Wald  # noqa: PLC0415
-
-    if method is Method.wald:
-        return Wald(weights=weights, covariance=covariance)  # type: ignore[arg-type]
-    if covariance != "information":
-        raise InputError("--covariance is for --method wald; use --group for rows that repeat.")
-    if method is Method.boundary:
-        return Boundary(weights=weights)  # type: ignore[arg-type]
-    if weights != "equal":
-        raise InputError("--weights is for --method boundary and wald: joint uses every anchor.")
-    return Joint()
 
 
 def _split(names: str | None) -> tuple[str, ...] | None:

@@ -1,12 +1,18 @@
 """The default test: does the curve's boundary run through the anchors?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 import numpy as np
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
+from evenodds.inference.bootstrap import (
+    Bootstrap,
+    Calibration,
+    check_calibration,
+    null_distribution,
+)
 from evenodds.inference.diagnostics import (
     anchor_check,
     companion_check,
@@ -22,9 +28,10 @@ from evenodds.inference.noise_aware import (
     AnchorEquations,
     BoundaryStatistic,
     JointStatistic,
+    boundary_direction,
     grouped_scores,
 )
-from evenodds.inference.profile import Alternative, pvalue_of
+from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
@@ -43,12 +50,20 @@ class Boundary:
     weights : {"equal", "optimal"}
         How anchors are averaged. "optimal" minimises the variance over non-negative
         weights, for strict anchors only.
+    calibration : {"asymptotic", "bootstrap"}
+        What z is compared with: a standard normal, or its own distribution in labels drawn
+        from the null fit, for small samples.
+    bootstrap : Bootstrap
+        Number of draws, seed and progress of the bootstrap.
     """
 
     weights: Weights = "equal"
+    calibration: Calibration = "asymptotic"
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
 
     def __post_init__(self) -> None:
         check_choice(self.weights, "weights", get_args(Weights))
+        check_calibration(self.calibration)
 
 
 def boundary_test(
@@ -63,13 +78,13 @@ def boundary_test(
     statistic = _statistic(problem, equations, optimum.coefficients, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
-    pvalue = profile.pvalue(alternative)
+    reference = _reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
     slope = float(np.mean(equations.stated * (1 - equations.stated)))
     stated = float(statistic.equation.stated[0])
     return AsymmetryTestResult(
         statistic=null.z,
-        pvalue=pvalue,
+        pvalue=reference.pvalue(null.z, alternative),
         asymmetry=profile.estimate,
         alpha=max(best.point.rate - profile.estimate / 2, 0.0),
         beta=max(best.point.rate + profile.estimate / 2, 0.0),
@@ -78,7 +93,7 @@ def boundary_test(
         stated_posterior=stated,
         method="boundary",
         alternative=alternative,
-        settings={"weights": settings.weights, "calibration": "asymptotic"},
+        settings={"weights": settings.weights, "calibration": settings.calibration},
         positive=rows.positive,
         negative=rows.negative,
         n_rows=round(rows.total_weight),
@@ -101,6 +116,7 @@ def boundary_test(
             if check is not None
         ),
         profile=profile,
+        reference=reference,
     )
 
 
@@ -115,6 +131,20 @@ def _statistic(
     covariance = nuisance_covariance(equal.fits.at(0.0))
     weights = optimal_weights(covariance, equations.design)
     return BoundaryStatistic(problem, equations.averaged(weights), plain)
+
+
+def _reference(statistic: BoundaryStatistic, settings: Boundary) -> Reference:
+    """Return what z is compared with."""
+    if settings.calibration == "asymptotic":
+        return Reference()
+    draws = null_distribution(
+        statistic.fits.problem,
+        statistic.equation,
+        statistic.fits.at(0.0),
+        lambda fit, equation: boundary_direction(fit, equation).z,
+        settings.bootstrap,
+    )
+    return Reference(draws)
 
 
 def nuisance_covariance(fit: NoisyFit) -> FloatArray:

@@ -1,10 +1,16 @@
 """The model-based companion: anchors and the whole shape of the curve together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from evenodds.anchors import Anchors
+from evenodds.inference.bootstrap import (
+    Bootstrap,
+    Calibration,
+    check_calibration,
+    null_distribution,
+)
 from evenodds.inference.diagnostics import (
     anchor_check,
     companion_check,
@@ -19,8 +25,9 @@ from evenodds.inference.noise_aware import (
     AnchorEquations,
     BoundaryStatistic,
     JointStatistic,
+    joint_direction,
 )
-from evenodds.inference.profile import Alternative, pvalue_of
+from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import equal_weights
@@ -33,7 +40,22 @@ from evenodds.validation import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """Settings of the joint test."""
+    """Settings of the joint test.
+
+    Parameters
+    ----------
+    calibration : {"asymptotic", "bootstrap"}
+        What z is compared with: a standard normal, or its own distribution in labels drawn
+        from the null fit, for small samples.
+    bootstrap : Bootstrap
+        Number of draws, seed and progress of the bootstrap.
+    """
+
+    calibration: Calibration = "asymptotic"
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+
+    def __post_init__(self) -> None:
+        check_calibration(self.calibration)
 
 
 def joint_test(
@@ -50,7 +72,8 @@ def joint_test(
     statistic = JointStatistic(problem, evidence, optimum.coefficients)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
-    pvalue = profile.pvalue(alternative)
+    reference = _reference(statistic, equations, settings)
+    pvalue = reference.pvalue(null.z, alternative)
     best = statistic.fits.at(profile.estimate)
     checks: list[Diagnostic] = []
     if equations is None or points is None:
@@ -74,7 +97,7 @@ def joint_test(
         stated_posterior=None if equations is None else float(np.mean(equations.stated)),
         method="joint",
         alternative=alternative,
-        settings={"calibration": "asymptotic"},
+        settings={"calibration": settings.calibration},
         positive=rows.positive,
         negative=rows.negative,
         n_rows=round(rows.total_weight),
@@ -84,7 +107,24 @@ def joint_test(
         shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
         diagnostics=tuple(checks),
         profile=profile,
+        reference=reference,
     )
+
+
+def _reference(
+    statistic: JointStatistic, equations: AnchorEquations | None, settings: Joint
+) -> Reference:
+    """Return what z is compared with."""
+    if settings.calibration == "asymptotic":
+        return Reference()
+    draws = null_distribution(
+        statistic.fits.problem,
+        equations or AnchorEquations.none(len(statistic.evidence.origin)),
+        statistic.fits.at(0.0),
+        lambda fit, equation: joint_direction(fit, equation.evidence()).z,
+        settings.bootstrap,
+    )
+    return Reference(draws)
 
 
 def _boundary_pvalue(

@@ -55,6 +55,12 @@ class AnchorEquations:
             stated=stated,
         )
 
+    @classmethod
+    def none(cls, n_parameters: int) -> "AnchorEquations":
+        """Return no equations at all."""
+        nothing = np.empty(0)
+        return cls(np.empty((0, n_parameters)), nothing, np.empty((0, 0)), nothing)
+
     def averaged(self, weights: FloatArray) -> "AnchorEquations":
         """Return the one equation that is the weighted mean of all."""
         return AnchorEquations(
@@ -66,6 +72,8 @@ class AnchorEquations:
 
     def evidence(self) -> Evidence:
         """Return what the equations say about the coefficients."""
+        if len(self.targets) == 0:
+            return Evidence.none(self.design.shape[1])
         return Evidence.of(self.design, self.targets, self.covariance)
 
 
@@ -116,7 +124,7 @@ class NullFits:
     def _first(self, asymmetry: float) -> NoisyFit:
         if self._near is not None and self.problem.samples:
             return finish_noisy(self.problem, self.evidence, self._near, 1.0)
-        starts = plain_starts(self._plain, asymmetry)
+        starts = plain_starts(self._plain, asymmetry, self.problem.rows.n_rows)
         pilot_problem, share = self.problem, 1.0
         for sample in self.problem.samples:  # the smallest first
             share = sample.rows.total_weight / self.problem.rows.total_weight
@@ -140,7 +148,10 @@ class NullFits:
         if fit.converged:
             return fit
         again = fit_noisy(
-            self.problem, self.evidence, asymmetry, plain_starts(self._plain, asymmetry)
+            self.problem,
+            self.evidence,
+            asymmetry,
+            plain_starts(self._plain, asymmetry, self.problem.rows.n_rows),
         )
         return max(fit, again, key=lambda end: end.objective)
 

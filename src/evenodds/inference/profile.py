@@ -5,10 +5,12 @@ as ``Delta_0`` rises. From it: the test (at 0), the estimate (its root), interva
 (where it stays small), one-sided p-values (its sign), equivalence (at the margins).
 """
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
@@ -42,6 +44,40 @@ class Equivalence:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """What z is compared with: a standard normal, or sorted draws under uniform noise."""
+
+    draws: tuple[float, ...] = ()
+
+    def pvalue(self, z: float, alternative: Alternative) -> float:
+        """Return the probability of a value at least as extreme as `z`."""
+        if not self.draws:
+            return pvalue_of(z, alternative)
+        drawn = np.array(self.draws)
+        extreme = {
+            "two-sided": np.abs(drawn) >= abs(z),
+            "greater": drawn >= z,
+            "less": drawn <= z,
+        }[alternative]
+        return float((1 + extreme.sum()) / (len(drawn) + 1))
+
+    def critical(self, significance: float, alternative: Alternative) -> tuple[float, float]:
+        """Return the values beyond which z rejects, above and below."""
+        if not self.draws:
+            tail = significance / 2 if alternative == "two-sided" else significance
+            return float(-ndtri(tail)), float(ndtri(tail))
+        # Rejection means (1 + number at least as extreme) / (draws + 1) < significance.
+        drawn = np.sort(np.abs(self.draws)) if alternative == "two-sided" else np.array(self.draws)
+        allowed = math.ceil(significance * (len(drawn) + 1)) - 2
+        if allowed < 0:
+            return math.inf, -math.inf
+        if alternative == "two-sided":
+            edge = float(drawn[len(drawn) - 1 - allowed])
+            return edge, -edge
+        return float(drawn[len(drawn) - 1 - allowed]), float(drawn[allowed])
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """A table of z against Delta_0, with 0 and the estimate among its knots.
 
@@ -57,20 +93,22 @@ class Profile:
         inside = min(max(asymmetry, self.asymmetries[0]), self.asymmetries[-1])
         return float(PchipInterpolator(self.asymmetries, self.z)(inside))
 
-    def pvalue(self, alternative: Alternative) -> float:
-        """Return the p-value of the hypothesis that there is no asymmetry."""
-        return pvalue_of(self.z[self.asymmetries.index(0.0)], alternative)
+    @property
+    def at_zero(self) -> float:
+        """Z of the hypothesis that there is no asymmetry."""
+        return self.z[self.asymmetries.index(0.0)]
 
-    def interval(self, level: float, alternative: Alternative) -> ConfidenceInterval:
+    def interval(
+        self, level: float, alternative: Alternative, reference: Reference
+    ) -> ConfidenceInterval:
         """Return the asymmetries not rejected at ``1 - level``: the piece that holds the estimate.
 
         One-sided alternatives give the one-sided interval that matches them.
         """
         check_between(level, "level", 0, 1, closed="neither")
-        two_sided = alternative == "two-sided"
-        critical = float(-ndtri((1 - level) / 2 if two_sided else 1 - level))
-        low = None if alternative == "less" else self.crossing(critical, -1)
-        high = None if alternative == "greater" else self.crossing(-critical, 1)
+        above, below = reference.critical(1 - level, alternative)
+        low = None if alternative == "less" else self.crossing(above, -1)
+        high = None if alternative == "greater" else self.crossing(below, 1)
         return ConfidenceInterval(
             low=-1.0 if low is None else low,
             high=1.0 if high is None else high,
@@ -85,12 +123,12 @@ class Profile:
         found = [abs(end - self.estimate) for end in ends if end is not None]
         return sum(found) / len(found) if found else None
 
-    def equivalence(self, margin: float) -> Equivalence:
+    def equivalence(self, margin: float, reference: Reference) -> Equivalence:
         """Test whether the asymmetry is smaller than `margin` in size (TOST)."""
         check_between(margin, "margin", 0, 1, closed="neither", why="it is a difference of rates")
-        above = ndtr(self(margin))  # small when the asymmetry is clearly below the margin
-        below = ndtr(-self(-margin))
-        return Equivalence(margin=margin, pvalue=float(max(above, below)))
+        above = reference.pvalue(self(margin), "less")  # small when clearly below the margin
+        below = reference.pvalue(self(-margin), "greater")
+        return Equivalence(margin=margin, pvalue=max(above, below))
 
     def crossing(self, critical: float, direction: int) -> float | None:
         """Return where z first passes `critical` on the way out from the estimate."""

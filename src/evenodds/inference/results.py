@@ -1,6 +1,6 @@
 """What a test returns: numbers, a table of z, and things to doubt; never the rows."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self, get_args
 
 from evenodds.errors import InputError
@@ -9,6 +9,7 @@ from evenodds.inference.profile import (
     ConfidenceInterval,
     Equivalence,
     Profile,
+    Reference,
 )
 from evenodds.validation import check_between, check_choice
 
@@ -92,6 +93,8 @@ class AsymmetryTestResult:
         What was checked, and what to doubt.
     profile : Profile
         Table of the statistic as a function of the hypothesised asymmetry.
+    reference : Reference
+        What the statistic is compared with: a standard normal, or bootstrap draws.
     """
 
     statistic: float
@@ -114,6 +117,7 @@ class AsymmetryTestResult:
     shared_tolerance: float
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
+    reference: Reference = field(default_factory=Reference)
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return the asymmetries this test would not reject at ``1 - level``.
@@ -121,14 +125,14 @@ class AsymmetryTestResult:
         With a one-sided alternative the interval is one-sided too. An end without a
         bound is at -1 or 1 and marked so.
         """
-        return self.profile.interval(level, self.alternative)
+        return self.profile.interval(level, self.alternative, self.reference)
 
     def equivalence(self, margin: float = 0.05) -> Equivalence:
         """Test whether the asymmetry is smaller than `margin` in size.
 
         A small p-value shows that it is: the one way to *support* uniform noise.
         """
-        return self.profile.equivalence(margin)
+        return self.profile.equivalence(margin, self.reference)
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
         """Return the mean posteriors that retain uniform noise, two-sided; None without anchors."""
@@ -157,16 +161,17 @@ class AsymmetryTestResult:
                 f"this result has schema version {version!r} but this evenodds reads "
                 f"{SCHEMA_VERSION}: test the data again."
             )
-        absent = [field.name for field in fields(cls) if field.name not in values]
+        absent = [part.name for part in fields(cls) if part.name not in values]
         if absent:
             raise InputError(f"this result has no {absent[0]!r}: it is not a whole test result.")
-        known = {field.name: values[field.name] for field in fields(cls)}
+        known = {part.name: values[part.name] for part in fields(cls)}
         known["tolerance"] = tuple(known["tolerance"])
         known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
         table = known["profile"]
         known["profile"] = Profile(
             tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"]
         )
+        known["reference"] = Reference(tuple(known["reference"]["draws"]))
         return cls(**known)
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import rows_check
-from evenodds.inference.profile import Alternative, Profile
+from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import tabulate
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
@@ -92,7 +92,7 @@ def wald_test(
     robust = "grouped sandwich" if rows.n_groups is not None else settings.covariance
     return AsymmetryTestResult(
         statistic=curve.z(0.0),
-        pvalue=profile.pvalue(alternative),
+        pvalue=pvalue_of(profile.at_zero, alternative),
         asymmetry=profile.estimate,
         alpha=None,
         beta=None,

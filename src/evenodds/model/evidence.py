@@ -46,13 +46,9 @@ class Evidence:
         AnchorError
             If exact equations contradict each other or leave no slope free.
         """
-        variances, directions = np.linalg.eigh(covariance)
-        exact = variances <= ZERO_VARIANCE * max(float(variances[-1]), 0.0)
-        if variances[-1] <= 0:
-            exact = np.ones(len(targets), dtype=bool)
-        loose = directions[:, ~exact] / np.sqrt(variances[~exact])
+        exact, loose = _split(covariance)
         rows, values = loose.T @ design, loose.T @ targets
-        fixed, fixed_values = directions[:, exact].T @ design, directions[:, exact].T @ targets
+        fixed, fixed_values = exact.T @ design, exact.T @ targets
         origin, basis = _solve_constraints(fixed, fixed_values)
         return cls(
             origin=origin,
@@ -61,6 +57,13 @@ class Evidence:
             pull=rows.T @ values,
             constant=float(values @ values) / 2,
         )
+
+    @staticmethod
+    def pull_of(design: FloatArray, targets: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the pull of the Gaussian term for other targets."""
+        _, loose = _split(covariance)
+        pull: FloatArray = (loose.T @ design).T @ (loose.T @ targets)
+        return pull
 
     def scaled(self, share: float) -> "Evidence":
         """Return evidence weakened to go with a share of the rows."""
@@ -92,6 +95,13 @@ class Evidence:
         )[0]
         projected: FloatArray = self.origin + self.basis @ free
         return projected
+
+
+def _split(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the directions without error, and the others divided by their standard error."""
+    variances, directions = np.linalg.eigh(covariance)
+    exact = variances <= ZERO_VARIANCE * max(float(variances[-1]), 0.0)
+    return directions[:, exact], directions[:, ~exact] / np.sqrt(variances[~exact])
 
 
 def _solve_constraints(rows: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

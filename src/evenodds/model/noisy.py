@@ -26,6 +26,9 @@ SAMPLE_SEED = 19981016
 LARGEST_RATE = 0.49
 # Noise rates to start from; slopes of the plain fit are stretched to match.
 START_RATES = (0.005, 0.1, 0.25)
+# With fewer rows a parameter than this, one more start: a noise rate and a steepness.
+FEW_ROWS_A_PARAMETER = 300
+STEEP_START = (0.25, 20.0)
 # The climb ends when a step promises less than this in log-likelihood: half the square of the
 # error in standard errors. Statistics are flat in it, so a fit that starts from its neighbour
 # may stop earlier.
@@ -139,13 +142,19 @@ class NoisyFit:
         return self.here.transition < STEP_ROWS_A_PARAMETER * len(self.point.coefficients)
 
 
-def plain_starts(coefficients: FloatArray, asymmetry: float) -> list[NoisyPoint]:
-    """Return starts from a plain fit, stretched for several noise rates."""
-    starts = []
-    for rate in START_RATES:
+def plain_starts(coefficients: FloatArray, asymmetry: float, n_rows: int) -> list[NoisyPoint]:
+    """Return starts from a plain fit, stretched for several noise rates.
+
+    In few and noisy rows the likelihood may prefer a step, so there one start is steep.
+    """
+    starts = [(rate, 1.0) for rate in START_RATES]
+    if n_rows < FEW_ROWS_A_PARAMETER * len(coefficients):
+        starts.append(STEEP_START)
+    points = []
+    for rate, steepness in starts:
         tau = max(rate, abs(asymmetry) / 2 + 1e-3)
-        starts.append(NoisyPoint(coefficients / (1 - 2 * tau), tau, asymmetry))
-    return starts
+        points.append(NoisyPoint(steepness * coefficients / (1 - 2 * tau), tau, asymmetry))
+    return points
 
 
 def fit_noisy(
@@ -166,10 +175,15 @@ def climb_noisy(
     asymmetry: float,
     start: NoisyPoint,
     last_gain: float = LAST_GAIN,
+    *,
+    rates: tuple[float, float] | None = None,
 ) -> NoisyFit:
-    """Climb by damped Fisher scoring with the noise rate between its bounds."""
-    low = abs(asymmetry) / 2
-    rate = min(max(start.rate, low), LARGEST_RATE)
+    """Climb by damped Fisher scoring with the noise rate between its bounds.
+
+    `rates` replaces the bounds; equal ones hold the noise rate where it is.
+    """
+    bounds = rates or rate_bounds(asymmetry)
+    rate = min(max(start.rate, bounds[0]), bounds[1])
     theta = evidence.onto(start.coefficients, np.eye(len(start.coefficients)))
     here = problem.evaluate(NoisyPoint(theta, rate, asymmetry))
     objective = here.log_likelihood - evidence.penalty(theta)
@@ -177,13 +191,13 @@ def climb_noisy(
     secant: tuple[FloatArray, FloatArray] | None = None
     for step_number in range(1, MAX_STEPS + 1):
         score, information = reduced(here, evidence)
-        free = _free(here.point.rate, score[-1], low)
+        free = _free(here.point.rate, score[-1], bounds)
         step = _step(score, information, free, damping, secant)
-        step = _within_bounds(step, information, score, here.point.rate, low)
+        step = _within_bounds(step, information, score, here.point.rate, bounds)
         gain = float(score @ step)
         if gain <= last_gain:
             return NoisyFit(here, objective, free, True, step_number)
-        there = problem.evaluate(moved_point(here.point, evidence, step, low))
+        there = problem.evaluate(moved_point(here.point, evidence, step, bounds))
         reached = there.log_likelihood - evidence.penalty(there.point.coefficients)
         # Near the top the gain drowns in the rounding of the sum; trust the derivatives there.
         rounding = 1e-13 * abs(objective)
@@ -211,7 +225,7 @@ def along_the_tangent(fit: NoisyFit, evidence: Evidence, asymmetry: float) -> No
     kept = len(pull) if fit.rate_is_free else len(pull) - 1
     step = np.zeros(len(pull))
     step[:kept] = -change * symmetric_inverse(information[:kept, :kept]) @ pull[:kept]
-    there = moved_point(fit.point, evidence, step, abs(asymmetry) / 2)
+    there = moved_point(fit.point, evidence, step, rate_bounds(asymmetry))
     return NoisyPoint(there.coefficients, there.rate, asymmetry)
 
 
@@ -235,11 +249,19 @@ def reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, Floa
     return score, information
 
 
-def _free(rate: float, rate_score: float, low: float) -> bool:
+def rate_bounds(asymmetry: float) -> tuple[float, float]:
+    """Return the noise rates that leave both flip rates possible."""
+    return abs(asymmetry) / 2, LARGEST_RATE
+
+
+def _free(rate: float, rate_score: float, bounds: tuple[float, float]) -> bool:
     """Tell whether tau may move: it is inside its bounds, or wants to go inwards."""
+    low, high = bounds
+    if low == high:
+        return False
     if rate <= low:
         return rate_score > 0
-    return rate < LARGEST_RATE or rate_score < 0
+    return rate < high or rate_score < 0
 
 
 def _step(
@@ -261,10 +283,14 @@ def _step(
 
 
 def _within_bounds(
-    step: FloatArray, information: FloatArray, score: FloatArray, rate: float, low: float
+    step: FloatArray,
+    information: FloatArray,
+    score: FloatArray,
+    rate: float,
+    bounds: tuple[float, float],
 ) -> FloatArray:
     """Stop tau at its bound and let theta make the best of it."""
-    target = min(max(rate + step[-1], low), LARGEST_RATE)
+    target = min(max(rate + step[-1], bounds[0]), bounds[1])
     if target == rate + step[-1]:
         return step
     shortened = np.empty(len(step))
@@ -274,8 +300,11 @@ def _within_bounds(
     return shortened
 
 
-def moved_point(point: NoisyPoint, evidence: Evidence, step: FloatArray, low: float) -> NoisyPoint:
-    rate = min(max(point.rate + float(step[-1]), low), LARGEST_RATE)
+def moved_point(
+    point: NoisyPoint, evidence: Evidence, step: FloatArray, bounds: tuple[float, float]
+) -> NoisyPoint:
+    """Return where a step of (free coefficients, tau) leads, with tau between its bounds."""
+    rate = min(max(point.rate + float(step[-1]), bounds[0]), bounds[1])
     coefficients = point.coefficients + evidence.basis @ step[:-1]
     return NoisyPoint(coefficients, rate, point.asymmetry)
 

@@ -14,11 +14,13 @@ from evenodds.model.batch import PairProducts, batches, fit_batch
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import (
     CREEP,
+    FEW_ROWS_A_PARAMETER,
     LARGEST_RATE,
     LAST_GAIN,
     MAX_CREEPING,
     MAX_STEPS,
     START_RATES,
+    STEEP_START,
 )
 from evenodds.model.noisy_batch_steps import (
     Mask,
@@ -77,9 +79,12 @@ class BatchProblem:
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
         n = len(plain)
         yield np.tile(start.coefficients, (n, 1)), np.full(n, start.rate)
-        for rate in START_RATES:
+        starts = [(rate, 1.0) for rate in START_RATES]
+        if len(self.pairs.design) < FEW_ROWS_A_PARAMETER * plain.shape[1]:
+            starts.append(STEEP_START)
+        for rate, steepness in starts:
             tau = max(rate, abs(self.asymmetry) / 2 + 1e-3)
-            yield plain / (1 - 2 * tau), np.full(n, tau)
+            yield steepness * plain / (1 - 2 * tau), np.full(n, tau)
 
     def _climb(
         self, labels: FloatArray, pulls: FloatArray, theta: FloatArray, rate: FloatArray

@@ -6,11 +6,11 @@ import numpy as np
 
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import (
-    LARGEST_RATE,
     NoisyFit,
     NoisyProblem,
     climb_noisy,
     moved_point,
+    rate_bounds,
     reduced,
     reduced_score,
     symmetric_inverse,
@@ -41,7 +41,7 @@ def finish_noisy(
 
 def _chord(problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: float) -> NoisyPoint:
     """Return a point close to the optimum on all rows, or the best seen if passes diverge."""
-    low = abs(pilot.point.asymmetry) / 2
+    bounds = rate_bounds(pilot.point.asymmetry)
     scaled = replace(pilot.here, information=pilot.here.information / share)
     _, information = reduced(scaled, evidence)
     inverse = symmetric_inverse(information)
@@ -52,8 +52,8 @@ def _chord(problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: fl
         gain = float(score @ step)
         if not 0 <= gain < size:
             return point
-        following = moved_point(point, evidence, step, low)
-        if gain <= LAST_CHORD_GAIN or not low < following.rate < LARGEST_RATE:
+        following = moved_point(point, evidence, step, bounds)
+        if gain <= LAST_CHORD_GAIN or not bounds[0] < following.rate < bounds[1]:
             return following
         next_score = reduced_score(problem.score(following), following, evidence)
         inverse = with_secant(inverse, step, score - next_score)

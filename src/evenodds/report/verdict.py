@@ -51,9 +51,11 @@ def next_steps(result: AsymmetryTestResult, significance: float = 0.05) -> list[
         ]
     more, less = _flipped_more(result)
     return [
-        f"Relabel: have an expert look again at rows labelled {less!r} that look like {more!r}.",
-        "Train robustly: fit with the estimated flip rates instead of trusting the labels.",
-        "Drop: leave the doubtful rows out, if enough remain.",
+        f"Relabel: have an expert look again at rows labelled {less!r} that look like {more!r}; "
+        "evenodds test --flips flips.csv ranks them.",
+        "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "
+        "these labels.",
+        "Drop: leave out the rows most likely flipped, if enough remain.",
     ]
 
 

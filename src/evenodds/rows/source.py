@@ -142,7 +142,7 @@ def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
             "it is how many rows this row stands for."
         )
     if not weights.any():
-        raise InputError("sample_weight is 0 everywhere: no rows are left.")
+        raise InputError("sample_weight is zero everywhere: no rows are left.")
     return weights
 
 

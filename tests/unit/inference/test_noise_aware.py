@@ -56,7 +56,7 @@ def test_unknown_weights_are_answered_with_the_choices(refused):
 
 
 @pytest.mark.parametrize("method", ["boundary", "joint"])
-@pytest.mark.parametrize("place", [-6.0, -3.0, 3.0, 6.0])
+@pytest.mark.parametrize("place", [-3.0, 6.0])
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_a_misplaced_strict_anchor_still_gets_a_pvalue(labelled, method, place, lost):
     noise = eo.ClassConditionalNoise(lost, 0.0)
@@ -68,11 +68,8 @@ def test_a_misplaced_strict_anchor_still_gets_a_pvalue(labelled, method, place, 
 
 @pytest.mark.parametrize("method", ["boundary", "joint"])
 @pytest.mark.parametrize("lost", [0.0, 0.3])
-@pytest.mark.parametrize("point", [[1.0, 1.0], [2.0, 2.0], [1.5, 1.0]])
-def test_an_asymmetry_of_zero_is_never_the_estimate_of_a_test_that_rejects(
-    labelled, method, lost, point
-):
+def test_zero_is_never_the_estimate_of_a_test_that_rejects_it(labelled, method, lost):
     noise = eo.ClassConditionalNoise(lost, 0.0)
     given = noise.flip(labelled.y, np.random.default_rng(1))
-    result = eo.asymmetry_test(labelled.X, given, eo.Anchors([point]), method=method)
+    result = eo.asymmetry_test(labelled.X, given, eo.Anchors([[2.0, 2.0]]), method=method)
     assert abs(result.asymmetry) > 1e-6 or result.pvalue > 0.05

@@ -31,6 +31,21 @@ def test_the_statistic_is_that_of_one_strict_anchor(labelled, wald):
     assert result.statistic == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(("tolerance", "shared"), [(0, 0), (0.1, 0), (0, 0.2), (0.1, 0.2)])
+@pytest.mark.parametrize("asymmetry", [-0.2, 0.0, 0.3])
+def test_z_follows_the_formula_at_every_asymmetry(labelled, wald, tolerance, shared, asymmetry):
+    fit = eo.fit_logistic(labelled.X, labelled.y)
+    design = np.array([[1.0, 0.5, -0.5], [1.0, 0.0, 0.3]])
+    errors = np.diag([tolerance**2 / 3] * 2) + shared**2 / 3
+    slope = (1 - asymmetry**2) / 4 - (tolerance**2 + shared**2) / 3
+    variance = (slope**2 * design @ fit.covariance @ design.T + errors).mean()
+    mean = (1 / (1 + np.exp(-design @ fit.coefficients))).mean()
+    expected = (mean - (1 + asymmetry) / 2) / np.sqrt(variance)
+    anchors = eo.Anchors(design[:, 1:], tolerance=tolerance, shared_tolerance=shared)
+    z = wald(labelled.X, labelled.y, anchors).profile(asymmetry)
+    assert z == pytest.approx(expected, rel=2e-4)
+
+
 def test_the_statistic_is_the_distance_in_standard_errors(noisy, toss_ups, wald):
     result = wald(*noisy, toss_ups)
     expected = (result.mean_posterior - 0.5) / result.standard_error

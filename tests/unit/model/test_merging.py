@@ -109,6 +109,17 @@ def test_two_half_sums_merge_to_the_whole_sum(name, width, weighted):
 
 @every_sum
 @every_width
+def test_the_order_of_merging_does_not_matter(name, width):
+    first, second, whole = (empty(name, width) for _ in range(3))
+    first.add(block(name, width, weighted=True, stop=40))
+    second.add(block(name, width, weighted=True, start=40))
+    second.merge(first)
+    whole.add(block(name, width, weighted=True))
+    assert sorted(state(second)) == pytest.approx(sorted(state(whole)), rel=1e-12, abs=1e-12)
+
+
+@every_sum
+@every_width
 def test_merging_an_empty_sum_changes_nothing(name, width):
     filled, before = empty(name, width), empty(name, width)
     for copy in (filled, before):

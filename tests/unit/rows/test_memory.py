@@ -68,6 +68,14 @@ def test_a_sample_takes_one_row_of_each_run(as_frame):
     assert (block.features.ravel() // 10).tolist() == list(range(10))
 
 
+def test_a_sample_of_a_sample_still_takes_one_row_of_each_run():
+    X = np.arange(100.0).reshape(-1, 1)
+    rng = np.random.default_rng(1)
+    rows = read_rows(X, np.tile([0, 1], 50)).thinned(2, rng).thinned(5, rng)
+    (block,) = rows.sum_over_rows(Seen()).blocks
+    assert (block.features.ravel() // 10).tolist() == list(range(10))
+
+
 def test_a_sample_of_a_sample_keeps_labels_with_their_rows():
     X = np.arange(100.0).reshape(-1, 1)
     rng = np.random.default_rng(1)

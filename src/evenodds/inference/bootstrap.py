@@ -1,0 +1,162 @@
+"""Calibration by parametric bootstrap: what z looks like under uniform noise, for data like these.
+
+Labels are drawn again and again from the null fit, anchors' targets with their own error;
+the null is refitted and z recomputed each time. It costs some hundred fits, and replaces
+the normal distribution where rows are few.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evenodds.errors import InputError
+from evenodds.inference.noise_aware import AnchorEquations
+from evenodds.model.batch import PairProducts, batches
+from evenodds.model.evidence import Evidence
+from evenodds.model.noisy import NoisyEvaluation, NoisyFit, NoisyProblem
+from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
+from evenodds.model.noisy_sums import NoisyPoint
+from evenodds.rows.base import Block, Rows
+from evenodds.validation import FloatArray, check_choice, check_whole
+
+Calibration = Literal["asymptotic", "bootstrap"]
+Progress = Callable[[int, int], None]  # draws done, draws in all
+
+# The bootstrap holds the rows in memory; beyond this many the normal distribution is exact.
+MOST_ROWS = 200_000
+# Replicates drawn and fitted together.
+DRAWS_TOGETHER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How a test is calibrated by drawing labels from its null fit."""
+
+    draws: int = 999
+    seed: int = 0
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_whole(self.draws, "draws", at_least=19)
+        check_whole(self.seed, "seed")
+
+
+def check_calibration(value: str) -> None:
+    """Refuse an unknown way of calibrating."""
+    check_choice(value, "calibration", ("asymptotic", "bootstrap"))
+
+
+def null_distribution(
+    problem: NoisyProblem,
+    equations: AnchorEquations,
+    null: NoisyFit,
+    statistic: Callable[[NoisyFit, AnchorEquations], float],
+    settings: Bootstrap,
+) -> tuple[float, ...]:
+    """Return z of labels drawn from the null fit, one for each draw, sorted."""
+    rows = problem.rows
+    _check_rows(rows)
+    design = problem.design(rows.sum_over_rows(AllFeatures()).stacked())
+    evidence = equations.evidence()
+    batch_problem = BatchProblem(PairProducts.of(design), evidence, null.point.asymmetry)
+    chances = _curve(design, null.point)
+    centre = equations.design @ null.point.coefficients
+    root = _root(equations.covariance)
+    rng = np.random.default_rng(settings.seed)
+    found: list[float] = []
+    while len(found) < settings.draws:
+        n = min(DRAWS_TOGETHER, settings.draws - len(found))
+        labels = np.empty((n, len(design)), dtype=np.int8)
+        for batch in batches(n, len(design)):
+            size = batch.stop - batch.start
+            labels[batch] = rng.random((size, len(design))) < chances
+        targets = centre + rng.normal(size=(n, len(centre))) @ root.T
+        fits = batch_problem.fit(labels, targets @ _pull_of(equations), null.point)
+        for number in range(n):
+            drawn = AnchorEquations(
+                equations.design, targets[number], equations.covariance, equations.stated
+            )
+            found.append(statistic(_single(fits, number, null.point), drawn))
+        if settings.progress is not None:
+            settings.progress(len(found), settings.draws)
+    return tuple(sorted(found))
+
+
+class AllFeatures:
+    """The features of all rows, for small data only."""
+
+    def __init__(self) -> None:
+        self.blocks: list[tuple[int, FloatArray]] = []
+
+    def add(self, block: Block) -> None:
+        self.blocks.append((block.start, block.features.copy()))
+
+    def merge(self, other: "AllFeatures") -> None:
+        self.blocks.extend(other.blocks)
+
+    def stacked(self) -> FloatArray:
+        """Return all rows in their order."""
+        return np.concatenate([features for _, features in sorted(self.blocks, key=_by_start)])
+
+
+def _by_start(block: tuple[int, FloatArray]) -> int:
+    return block[0]
+
+
+def _check_rows(rows: Rows) -> None:
+    if rows.n_groups is not None:
+        raise InputError(
+            "calibration='bootstrap' draws every row by itself, so it cannot be used with groups: "
+            "use calibration='asymptotic', which counts groups."
+        )
+    if rows.total_weight != rows.n_rows:
+        raise InputError(
+            "calibration='bootstrap' needs one row a case: repeat rows instead of weighting them."
+        )
+    if rows.n_rows > MOST_ROWS:
+        raise InputError(
+            f"calibration='bootstrap' is for small samples, and X has {rows.n_rows:,} rows: with "
+            "so many the normal distribution is exact; use calibration='asymptotic'."
+        )
+
+
+def _curve(design: FloatArray, point: NoisyPoint) -> FloatArray:
+    """Return the noisy posterior of every row."""
+    steps = 1 / (1 + np.exp(-np.clip(design @ point.coefficients, -500, 500)))
+    curve: FloatArray = point.rate + point.asymmetry / 2 + (1 - 2 * point.rate) * steps
+    return curve
+
+
+def _root(covariance: FloatArray) -> FloatArray:
+    """Return a square root of a covariance that may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    root: FloatArray = vectors * np.sqrt(np.maximum(values, 0))
+    return root
+
+
+def _pull_of(equations: AnchorEquations) -> FloatArray:
+    """Return the matrix that turns targets into the evidence's pull on the coefficients."""
+    design, units = equations.design, np.eye(len(equations.targets))
+    pulls = [Evidence.pull_of(design, unit, equations.covariance) for unit in units]
+    return np.array(pulls).reshape(len(units), design.shape[1])
+
+
+def _single(fits: NoisyBatch, number: int, null: NoisyPoint) -> NoisyFit:
+    """Return one replicate of a batch as a fit of its own."""
+    point = NoisyPoint(fits.coefficients[number], float(fits.rates[number]), null.asymmetry)
+    here = NoisyEvaluation(
+        point=point,
+        log_likelihood=float(fits.objective[number]),
+        score=fits.score[number],
+        information=fits.information[number],
+        transition=float(fits.transition[number]),
+    )
+    return NoisyFit(
+        here=here,
+        objective=here.log_likelihood,
+        rate_is_free=bool(fits.rate_is_free[number]),
+        converged=bool(fits.converged[number]),
+        n_steps=0,
+    )

@@ -1,0 +1,150 @@
+"""Fitting the clean curve in spite of flipped labels, and saying which labels look flipped."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from evenodds.errors import InputError
+from evenodds.model.evidence import Evidence
+from evenodds.model.noisy import NoisyFit, NoisyProblem, climb_noisy
+from evenodds.model.noisy_sums import NoisyPoint
+from evenodds.model.scaling import FAR_FROM_ZERO, ColumnMoments, Scaling
+from evenodds.model.sums import Moments
+from evenodds.rows.base import Rows
+from evenodds.rows.missing import refuse_missing
+from evenodds.validation import FloatArray, check_between
+
+# Flip rates that are estimated stay below this: labels beyond it are nearly coins.
+LARGEST_FLIP_RATE = 0.45
+# Noise rate that every climb starts from when it is not given.
+FIRST_RATE = 0.1
+LAST_GAIN = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class RobustCurve:
+    """A clean logistic curve with the flip rates of the labels it was fitted to."""
+
+    coefficients: FloatArray  # intercept first, on the scale of the data
+    alpha: float
+    beta: float
+    log_likelihood: float
+    n_steps: int
+
+    def log_odds(self, features: FloatArray) -> FloatArray:
+        """Return the clean log-odds."""
+        log_odds: FloatArray = self.coefficients[0] + features @ self.coefficients[1:]
+        return log_odds
+
+    def posterior(self, features: FloatArray) -> FloatArray:
+        """Return the probability of being truly positive."""
+        with np.errstate(over="ignore"):
+            posterior: FloatArray = 1 / (1 + np.exp(-self.log_odds(features)))
+        return posterior
+
+    def flip_probability(self, features: FloatArray, labels: FloatArray) -> FloatArray:
+        """Return the probability that the given label (0 or 1) is not the true one."""
+        clean = self.posterior(features)
+        noisy = self.beta + (1 - self.alpha - self.beta) * clean
+        wrong_ones = self.beta * (1 - clean)
+        wrong_zeros = self.alpha * clean
+        given = np.where(labels == 1, noisy, 1 - noisy)
+        wrong = np.where(labels == 1, wrong_ones, wrong_zeros)
+        share: FloatArray = np.divide(wrong, given, out=np.zeros_like(wrong), where=given > 0)
+        return share
+
+
+def fit_robust(
+    rows: Rows, *, alpha: float | None = None, beta: float | None = None, ridge: float = 1e-4
+) -> RobustCurve:
+    """Fit the noisy-logistic curve and return its clean part.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    alpha, beta : float, optional
+        Known flip rates of positives and negatives; those not given are estimated, from
+        the shape of the curve alone.
+    ridge : float, default 1e-4
+        Strength of a penalty on the slopes of standardised features, in units of rows. It
+        keeps the fit finite when columns repeat each other or separate the labels.
+    """
+    problem = NoisyProblem(rows, _forgiving_scaling(rows))
+    evidence = _ridge(rows.n_features + 1, ridge * rows.total_weight)
+    known = [_check_rate(value, name) for value, name in ((alpha, "alpha"), (beta, "beta"))]
+    if alpha is not None and beta is not None and alpha + beta >= 1:
+        raise InputError(f"alpha + beta is {alpha + beta:g} but must be below 1.")
+    fit = _fit_rates(problem, evidence, *known)
+    point = problem.outside(fit.point)
+    coefficients = point.coefficients.copy()
+    if problem.scaling.shift is not None:
+        coefficients[0] -= problem.scaling.shift @ coefficients[1:]
+    return RobustCurve(
+        coefficients=coefficients,
+        alpha=max(fit.point.rate - fit.point.asymmetry / 2, 0.0),
+        beta=max(fit.point.rate + fit.point.asymmetry / 2, 0.0),
+        log_likelihood=fit.here.log_likelihood,
+        n_steps=fit.n_steps,
+    )
+
+
+def _fit_rates(
+    problem: NoisyProblem, evidence: Evidence, alpha: float | None, beta: float | None
+) -> NoisyFit:
+    """Fit with both, one or none of the flip rates known."""
+    latest = NoisyPoint(np.zeros(problem.rows.n_features + 1), FIRST_RATE, 0.0)
+
+    def fit_at(asymmetry: float, rate: float | None) -> NoisyFit:
+        nonlocal latest
+        held = None if rate is None else (rate, rate)
+        start = NoisyPoint(latest.coefficients, latest.rate if rate is None else rate, asymmetry)
+        fit = climb_noisy(problem, evidence, asymmetry, start, LAST_GAIN, rates=held)
+        latest = fit.point
+        return fit
+
+    if alpha is not None and beta is not None:
+        return fit_at(beta - alpha, (alpha + beta) / 2)
+
+    def candidate(free: float) -> NoisyFit:
+        if alpha is not None:
+            return fit_at(free - alpha, (free + alpha) / 2)
+        if beta is not None:
+            return fit_at(beta - free, (free + beta) / 2)
+        return fit_at(free, None)
+
+    # With one rate known the other is free; with none, the asymmetry is, and tau follows.
+    low = 0.0 if alpha is not None or beta is not None else -LARGEST_FLIP_RATE
+    best = minimize_scalar(
+        lambda free: -candidate(float(free)).objective,
+        bounds=(low, LARGEST_FLIP_RATE),
+        method="bounded",
+        options={"xatol": 1e-7},
+    )
+    return candidate(float(best.x))
+
+
+def _forgiving_scaling(rows: Rows) -> Scaling:
+    """Return a scaling that takes constant columns as they are: the ridge copes with them."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
+    if not np.isfinite(moments.products).all():
+        refuse_missing(rows)
+        raise InputError("X has values so large that their squares overflow: rescale its columns.")
+    far = np.abs(moments.means) > FAR_FROM_ZERO * moments.spreads
+    shift = np.where(far, moments.means, 0.0) if far.any() else None
+    if shift is not None:
+        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift)))
+    return Scaling.by(shift, np.where(moments.spreads > 0, moments.spreads, 1.0))
+
+
+def _ridge(n_parameters: int, strength: float) -> Evidence:
+    """Return a Gaussian pull of all slopes towards zero."""
+    nothing = Evidence.none(n_parameters)
+    precision = np.diag(np.r_[1e-3, np.ones(n_parameters - 1)]) * strength
+    return Evidence(nothing.origin, nothing.basis, precision, nothing.pull, 0.0)
+
+
+def _check_rate(value: float | None, name: str) -> float | None:
+    return None if value is None else check_between(value, name, 0, 1, closed="left")
