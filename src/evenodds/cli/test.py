@@ -117,10 +117,16 @@ def run_test(
     from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.flips import write_flips  # noqa: PLC0415
     from evenodds.cli.methods import bootstrap_progress, method_settings  # noqa: PLC0415
+    from evenodds.errors import InputError  # noqa: PLC0415
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
     from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
 
     _check_options(significance, gate, margin)
+    if anchors is None and anchor_column is None and method is not Method.joint:
+        raise InputError(
+            f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
+            "COL. Without any, only --method joint runs, on the shape of the curve alone."
+        )
     columns = Columns(
         label=label,
         features=_split(features),

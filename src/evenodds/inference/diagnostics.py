@@ -5,7 +5,7 @@ check needs a significance level it is 5 %, two-sided.
 """
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import chdtrc, expit, ndtri
 
 from evenodds.inference.noise_aware import AnchorEquations, Direction, boundary_direction
 from evenodds.inference.profile import pvalue_of
@@ -32,7 +32,7 @@ def tipping_point(null: Direction, stated: float) -> Diagnostic:
     rejected = excess > 0
     direction = np.sign(null.distance) if rejected else -np.sign(null.distance)
     centre = np.log(stated / (1 - stated))
-    moved = float(1 / (1 + np.exp(-(centre + direction * abs(excess)))))
+    moved = float(expit(centre + direction * abs(excess)))
     outcome = "no longer reject uniform noise" if rejected else "reject uniform noise"
     return Diagnostic(
         name="tipping point",

@@ -16,6 +16,7 @@ from evenodds.model.noisy import (
     NoisyFit,
     NoisyProblem,
     along_the_tangent,
+    asymmetry_direction,
     climb_noisy,
     fit_noisy,
     plain_starts,
@@ -224,7 +225,7 @@ def boundary_direction(
         curve_variance = float(((group_scores[:, :n_nuisance] @ lever) ** 2).sum())
     standard_error = float(np.sqrt(curve_variance + equation.covariance[0, 0]))
     # A higher hypothesised asymmetry explains positive labels away and lowers the log-odds.
-    slope = -float(lever @ fit.here.information[:n_nuisance, -1])
+    slope = -float(lever @ (fit.here.information @ asymmetry_direction(fit))[:n_nuisance])
     return Direction(distance / standard_error, slope / standard_error, distance, standard_error)
 
 
@@ -239,7 +240,7 @@ def joint_direction(
     nuisance[:n_parameters, :n_free] = evidence.basis
     if fit.rate_is_free:
         nuisance[n_parameters, n_free] = 1
-    target = _asymmetry_direction(fit)
+    target = asymmetry_direction(fit)
     rows_information = fit.here.information
     prior = nuisance[:n_parameters].T @ evidence.precision @ nuisance[:n_parameters]
     inverse = symmetric_inverse(nuisance.T @ rows_information @ nuisance + prior)
@@ -267,16 +268,3 @@ def grouped_scores(problem: NoisyProblem, fit: NoisyFit) -> FloatArray | None:
     empty = GroupedNoisyScores(outside, problem.scaling.shift, rows.n_groups)
     scores = rows.sum_over_rows(empty).scores
     return scores * problem.factors
-
-
-def _asymmetry_direction(fit: NoisyFit) -> FloatArray:
-    """Return the direction in (theta, tau, Delta) in which the asymmetry moves.
-
-    On its lower bound tau is half the size of the asymmetry, so it moves along.
-    """
-    direction = np.zeros(len(fit.point.coefficients) + 2)
-    direction[-1] = 1
-    on_lower_bound = not fit.rate_is_free and fit.point.rate <= abs(fit.point.asymmetry) / 2
-    if on_lower_bound:
-        direction[-2] = np.sign(fit.point.asymmetry) / 2
-    return direction

@@ -133,10 +133,11 @@ class Profile:
     def crossing(self, critical: float, direction: int) -> float | None:
         """Return where z first passes `critical` on the way out from the estimate."""
         start = self.asymmetries.index(self.estimate)
+        if (self.z[start] - critical) * direction <= 0:
+            return self.estimate  # without a root, even the nearest asymmetry may be rejected
         knots = range(start, len(self.z) if direction > 0 else -1, direction)
         for inner, outer in pairwise(knots):
-            gap = (self.z[inner] - critical) * direction, (self.z[outer] - critical) * direction
-            if gap[1] <= 0:
+            if (self.z[outer] - critical) * direction <= 0:
                 return self._solve(critical, inner, outer)
         return None
 

@@ -73,7 +73,7 @@ def walk(
             known[asymmetry] = statistic(asymmetry)
         return known[asymmetry]
 
-    root = _find_root(at, limits, precision=1e-6 if sparing else 1e-9)
+    root = _find_root(at, limits, precision=1e-6 if sparing else 1e-8)
     sizes = SPARING_SIZES if sparing else WALKED_SIZES
     for limit in limits:
         _stride(at, root, limit, sizes)
@@ -89,19 +89,21 @@ def _find_root(
 ) -> float:
     """Return where z is zero, by guarded Newton steps, or the limit it points to."""
     low, high = limits  # z is positive at low and negative at high, as far as is known
-    here = 0.0
+    here, value, slope = 0.0, at(0.0), at(0.0).slope
     for _ in range(MOST_ROOT_STEPS):
-        value = at(here)
         if abs(value.z) <= precision:
             return here
         low, high = (here, high) if value.z > 0 else (low, here)
-        stride = -value.z / value.slope if value.slope < 0 else np.inf
+        stride = -value.z / slope if slope < 0 else np.inf
         ahead = here + float(np.clip(stride, -LARGEST_STRIDE, LARGEST_STRIDE))
         if not low < ahead < high:
             ahead = (low + high) / 2 if low not in limits and high not in limits else here
         if ahead == here or high - low < 1e-10:
             break
-        here = ahead
+        # After the first step the slope is taken from the last two values.
+        change = at(ahead).z - value.z
+        slope = change / (ahead - here) if change != 0 else slope
+        here, value = ahead, at(ahead)
     bracketed = [asymmetry for asymmetry in (low, high, here) if asymmetry not in limits]
     if low not in limits and high not in limits:
         return min(bracketed, key=lambda asymmetry: abs(at(asymmetry).z))

@@ -95,7 +95,8 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more likely true class."""
-        chosen: NDArray[Any] = self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        chosen: NDArray[Any] = self.classes_[positive.astype(int)]
         return chosen
 
     def flip_probability(self, X: Any, y: Any) -> FloatArray:

@@ -142,6 +142,15 @@ class NoisyFit:
         return self.here.transition < STEP_ROWS_A_PARAMETER * len(self.point.coefficients)
 
 
+@dataclass(frozen=True, slots=True)
+class Secant:
+    """The last step, the change of score it made, and whether tau was free."""
+
+    step: FloatArray
+    change: FloatArray
+    free: bool
+
+
 def plain_starts(coefficients: FloatArray, asymmetry: float, n_rows: int) -> list[NoisyPoint]:
     """Return starts from a plain fit, stretched for several noise rates.
 
@@ -188,7 +197,7 @@ def climb_noisy(
     here = problem.evaluate(NoisyPoint(theta, rate, asymmetry))
     objective = here.log_likelihood - evidence.penalty(theta)
     damping, creeping = 0.0, 0
-    secant: tuple[FloatArray, FloatArray] | None = None
+    secant: Secant | None = None
     for step_number in range(1, MAX_STEPS + 1):
         score, information = reduced(here, evidence)
         free = _free(here.point.rate, score[-1], bounds)
@@ -203,7 +212,7 @@ def climb_noisy(
         rounding = 1e-13 * abs(objective)
         if reached > objective or (gain < 1e-6 and reached > objective - rounding):
             new_score, _ = reduced(there, evidence)
-            secant = (step, score - new_score) if free else None
+            secant = Secant(step, score - new_score, free)
             creeping = creeping + 1 if reached - objective < CREEP < gain else 0
             here, objective = there, reached
             damping = damping / 10 if damping > 1e-6 else 0.0
@@ -217,11 +226,25 @@ def climb_noisy(
     return NoisyFit(here, objective, free, False, MAX_STEPS)
 
 
+def asymmetry_direction(fit: NoisyFit) -> FloatArray:
+    """Return the direction in (theta, tau, Delta) in which the asymmetry moves.
+
+    On its lower bound tau is half the size of the asymmetry, so it moves along.
+    """
+    direction = np.zeros(len(fit.point.coefficients) + 2)
+    direction[-1] = 1
+    on_lower_bound = not fit.rate_is_free and fit.point.rate <= abs(fit.point.asymmetry) / 2
+    if on_lower_bound:
+        direction[-2] = np.sign(fit.point.asymmetry) / 2
+    return direction
+
+
 def along_the_tangent(fit: NoisyFit, evidence: Evidence, asymmetry: float) -> NoisyPoint:
     """Return where a fit moves, to first order, when the hypothesised asymmetry does."""
     change = asymmetry - fit.point.asymmetry
     _, information = reduced(fit.here, evidence)
-    pull = np.append(evidence.basis.T @ fit.here.information[:-2, -1], fit.here.information[-2, -1])
+    moving = fit.here.information @ asymmetry_direction(fit)
+    pull = np.append(evidence.basis.T @ moving[:-2], moving[-2])
     kept = len(pull) if fit.rate_is_free else len(pull) - 1
     step = np.zeros(len(pull))
     step[:kept] = -change * symmetric_inverse(information[:kept, :kept]) @ pull[:kept]
@@ -269,14 +292,14 @@ def _step(
     information: FloatArray,
     free: bool,
     damping: float,
-    secant: tuple[FloatArray, FloatArray] | None,
+    secant: "Secant | None",
 ) -> FloatArray:
     """Return the damped scoring step; tau stands still where it is not free."""
     n_free = len(score) if free else len(score) - 1
     block = information[:n_free, :n_free]
     inverse = symmetric_inverse(block + damping * np.diag(block.diagonal()))
-    if secant is not None and free:
-        inverse = with_secant(inverse, *secant)
+    if secant is not None and secant.free == free:
+        inverse = with_secant(inverse, secant.step[:n_free], secant.change[:n_free])
     step = np.zeros(len(score))
     step[:n_free] = inverse @ score[:n_free]
     return step

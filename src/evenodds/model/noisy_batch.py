@@ -129,7 +129,7 @@ class BatchProblem:
             creeping[active] = np.where(crept, creeping[active] + 1, 0)
             here.take(active[better], there.of(better))
             after, _ = reduced_batch(there, self.evidence, pulls[active])
-            secants.update(active, steps, score - after, better & free[active])
+            secants.update(active, Secants(steps, score - after, free[active], better))
             eased = np.where(damping[active] > 1e-6, damping[active] / 10, 0.0)
             damping[active] = np.where(better, eased, np.maximum(10 * damping[active], 1e-3))
         return NoisyBatch(

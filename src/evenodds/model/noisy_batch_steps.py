@@ -39,24 +39,26 @@ class Secants:
 
     steps: FloatArray
     changes: FloatArray
+    free: Mask  # whether tau moved
     valid: Mask
 
     @classmethod
     def none(cls, n: int, n_parameters: int) -> "Secants":
         """Return secants that do not count."""
         zero = np.zeros((n, n_parameters))
-        return cls(zero, zero.copy(), np.zeros(n, dtype=bool))
+        return cls(zero, zero.copy(), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
 
     def of(self, active: NDArray[np.intp]) -> "Secants":
         """Return those of the chosen replicates."""
-        return Secants(self.steps[active], self.changes[active], self.valid[active])
+        return Secants(*(getattr(self, name)[active] for name in self.__slots__))
 
-    def update(
-        self, active: NDArray[np.intp], steps: FloatArray, changes: FloatArray, valid: Mask
-    ) -> None:
+    def update(self, active: NDArray[np.intp], latest: "Secants") -> None:
         """Note the last steps; only valid ones that rose against the score count."""
-        self.steps[active], self.changes[active] = steps, changes
-        self.valid[active] = valid & (np.einsum("bi,bi->b", steps, changes) > 0)
+        # A tau that stands still has no part in the secant.
+        latest.changes[~latest.free, -1] = 0
+        rising = np.einsum("bi,bi->b", latest.steps, latest.changes) > 0
+        self.steps[active], self.changes[active] = latest.steps, latest.changes
+        self.free[active], self.valid[active] = latest.free, latest.valid & rising
 
 
 def reduced_batch(
@@ -88,7 +90,7 @@ def scoring_steps(
     inwards = np.where(rate <= low, score[:, -1] > 0, score[:, -1] < 0)
     free: Mask = ((rate > low) & (rate < LARGEST_RATE)) | inwards
     steps = _solve(information, score, free, damping)
-    use = secants.valid & free
+    use = secants.valid & (secants.free == free)
     if use.any():
         products = _solve(information[use], secants.changes[use], free[use], damping[use])
         steps[use] = _bent(steps[use], score[use], products, secants, use)

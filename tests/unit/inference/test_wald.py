@@ -32,7 +32,7 @@ def test_the_statistic_is_that_of_one_strict_anchor(labelled, wald):
 
 
 @pytest.mark.parametrize(("tolerance", "shared"), [(0, 0), (0.1, 0), (0, 0.2), (0.1, 0.2)])
-@pytest.mark.parametrize("asymmetry", [-0.2, 0.0, 0.3])
+@pytest.mark.parametrize("asymmetry", [-0.2, 0.0, 0.1])
 def test_z_follows_the_formula_at_every_asymmetry(labelled, wald, tolerance, shared, asymmetry):
     fit = eo.fit_logistic(labelled.X, labelled.y)
     design = np.array([[1.0, 0.5, -0.5], [1.0, 0.0, 0.3]])
@@ -43,7 +43,7 @@ def test_z_follows_the_formula_at_every_asymmetry(labelled, wald, tolerance, sha
     expected = (mean - (1 + asymmetry) / 2) / np.sqrt(variance)
     anchors = eo.Anchors(design[:, 1:], tolerance=tolerance, shared_tolerance=shared)
     z = wald(labelled.X, labelled.y, anchors).profile(asymmetry)
-    assert z == pytest.approx(expected, rel=2e-4)
+    assert z == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_statistic_is_the_distance_in_standard_errors(noisy, toss_ups, wald):
