@@ -56,18 +56,17 @@ class PairProducts:
         return grams
 
 
-def fit_batch(features: FloatArray, labels: NDArray[np.generic], start: FloatArray) -> BatchFit:
-    """Fit plain logistic regression to every row of `labels` (replicates, rows of features).
+def fit_batch(pairs: PairProducts, labels: NDArray[np.generic], start: FloatArray) -> BatchFit:
+    """Fit plain logistic regression to every row of `labels` (replicates, rows of the design).
 
-    `start` are coefficients (intercept first) near the fits, such as those the labels were
-    drawn from. Columns should be on comparable scales.
+    `start` are coefficients near the fits, such as those the labels were drawn from. Columns
+    should be on comparable scales.
     """
-    pairs = PairProducts.of(np.column_stack([np.ones(len(features)), features]))
     coefficients = np.empty((len(labels), pairs.design.shape[1]))
     converged = np.empty(len(labels), dtype=bool)
     shared = _probabilities(pairs.design, start[None, :])
     first = np.linalg.inv(pairs.grams(shared * (1 - shared))[0])
-    for batch in batches(len(labels), len(features)):
+    for batch in batches(len(labels), len(pairs.design)):
         given = labels[batch].astype(np.float64)
         # From a shared start the first step needs no exponential of its own.
         near = start + (given - shared) @ pairs.design @ first

@@ -39,6 +39,7 @@ LAST_GAIN_MANY_ROWS = 1e-2
 # is a step creeps on forever.
 MAX_STEPS = 100
 CREEP = 1e-8
+CREEP_OF_STEPS = 1e-4
 MAX_CREEPING = 3
 # Fewer rows than this many a parameter on the slope of the curve make it a step.
 STEP_ROWS_A_PARAMETER = 2.0
@@ -139,7 +140,11 @@ class NoisyFit:
     @property
     def is_step(self) -> bool:
         """Whether hardly any row lies on the slope of the curve."""
-        return self.here.transition < STEP_ROWS_A_PARAMETER * len(self.point.coefficients)
+        return _is_step(self.here)
+
+
+def _is_step(here: NoisyEvaluation) -> bool:
+    return here.transition < STEP_ROWS_A_PARAMETER * len(here.point.coefficients)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +218,8 @@ def climb_noisy(
         if reached > objective or (gain < 1e-6 and reached > objective - rounding):
             new_score, _ = reduced(there, evidence)
             secant = Secant(step, score - new_score, free)
-            creeping = creeping + 1 if reached - objective < CREEP < gain else 0
+            creep = CREEP_OF_STEPS if _is_step(there) else CREEP
+            creeping = creeping + 1 if reached - objective < creep < gain else 0
             here, objective = there, reached
             damping = damping / 10 if damping > 1e-6 else 0.0
             if creeping == MAX_CREEPING:

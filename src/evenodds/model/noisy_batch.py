@@ -14,6 +14,7 @@ from evenodds.model.batch import PairProducts, batches, fit_batch
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import (
     CREEP,
+    CREEP_OF_STEPS,
     FEW_ROWS_A_PARAMETER,
     LARGEST_RATE,
     LAST_GAIN,
@@ -21,6 +22,7 @@ from evenodds.model.noisy import (
     MAX_STEPS,
     START_RATES,
     STEEP_START,
+    STEP_ROWS_A_PARAMETER,
 )
 from evenodds.model.noisy_batch_steps import (
     Mask,
@@ -61,7 +63,7 @@ class BatchProblem:
         Climbs begin at `start`, where the labels were drawn from, and at the replicate's own
         plain fit stretched for several noise rates, as the single fit does.
         """
-        plain = fit_batch(self.pairs.design[:, 1:], labels, start.coefficients)
+        plain = fit_batch(self.pairs, labels, np.zeros(self.pairs.design.shape[1]))
         parts = []
         for batch in batches(len(labels), len(self.pairs.design)):
             given = labels[batch].astype(np.float64)
@@ -125,7 +127,9 @@ class BatchProblem:
             better = (there.objective > before) | (
                 (gains < 1e-6) & (there.objective > before - rounding)
             )
-            crept = better & (there.objective - before < CREEP) & (gains > CREEP)
+            stepping = there.transition < STEP_ROWS_A_PARAMETER * theta.shape[1]
+            creep = np.where(stepping, CREEP_OF_STEPS, CREEP)
+            crept = better & (there.objective - before < creep) & (gains > creep)
             creeping[active] = np.where(crept, creeping[active] + 1, 0)
             here.take(active[better], there.of(better))
             after, _ = reduced_batch(there, self.evidence, pulls[active])

@@ -109,11 +109,10 @@ def test_bad_input_gives_no_traceback(refusal):
     assert "Traceback" not in refusal.stderr
 
 
-def test_a_file_that_is_not_there_is_one_line_on_stderr(shell, files):
+def test_a_file_that_is_not_there_is_one_line_on_stderr(shell, anchors, files):
     missing = files / "nowhere.csv"
-    assert (
-        shell("test", missing, "--label", "y").stderr == f"evenodds: there is no file {missing}.\n"
-    )
+    message = f"evenodds: there is no file {missing}.\n"
+    assert shell("test", missing, "--label y", anchors).stderr == message
 
 
 @pytest.mark.parametrize("arguments", [["prior", "60", "100", "0.4"], ["--version"], ["demo"]])

@@ -34,40 +34,42 @@ def plain(table):
     return table[["age", "dose", "diagnosis"]].copy()
 
 
-def test_a_file_of_another_kind(says, tmp_path):
+def test_a_file_of_another_kind(says, anchors, tmp_path):
     text = "rows.xlsx is not a table: give one of '.csv', '.tsv', '.txt', '.parquet' or '.pq'."
-    says(text, "test", tmp_path / "rows.xlsx", "--label", "y")
+    says(text, "test", tmp_path / "rows.xlsx", "--label y", anchors)
 
 
-def test_a_file_that_is_not_there(says, tmp_path):
-    says("there is no file ", "test", tmp_path / "rows.csv", "--label", "y")
+def test_a_file_that_is_not_there(says, anchors, tmp_path):
+    says("there is no file ", "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
-def test_a_folder_in_place_of_a_file(says, tmp_path):
+def test_a_folder_in_place_of_a_file(says, anchors, tmp_path):
     (tmp_path / "rows.csv").mkdir()
-    says("there is no file ", "test", tmp_path / "rows.csv", "--label", "y")
+    says("there is no file ", "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
-def test_an_empty_file(says, tmp_path):
+def test_an_empty_file(says, anchors, tmp_path):
     (tmp_path / "rows.csv").touch()
-    says("rows.csv cannot be read as csv: Empty", "test", tmp_path / "rows.csv", "--label", "y")
+    says(
+        "rows.csv cannot be read as csv: Empty", "test", tmp_path / "rows.csv", "--label y", anchors
+    )
 
 
-def test_a_header_without_rows(says, tmp_path):
+def test_a_header_without_rows(says, anchors, tmp_path):
     (tmp_path / "rows.csv").write_text("age,y\n")
     text = "rows.csv has no rows: give a table with a header and data."
-    says(text, "test", tmp_path / "rows.csv", "--label", "y")
+    says(text, "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
-def test_a_file_that_is_no_parquet(says, tmp_path):
+def test_a_file_that_is_no_parquet(says, anchors, tmp_path):
     (tmp_path / "rows.parquet").write_bytes(b"age,y\n1,0\n2,1\n")
     text = "rows.parquet cannot be read as parquet: "
-    says(text, "test", tmp_path / "rows.parquet", "--label", "y")
+    says(text, "test", tmp_path / "rows.parquet", "--label y", anchors)
 
 
-def test_a_csv_with_a_torn_row(says, tmp_path):
+def test_a_csv_with_a_torn_row(says, anchors, tmp_path):
     (tmp_path / "rows.csv").write_text("age,y\n1,0\n2\n")
-    says("rows.csv cannot be read as csv: ", "test", tmp_path / "rows.csv", "--label", "y")
+    says("rows.csv cannot be read as csv: ", "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
 def test_a_label_that_is_not_there(says, other_table, plain):
@@ -90,10 +92,10 @@ def test_an_anchor_column_that_is_not_there(says, files):
     says("has no column 'flags'; did you mean 'flag'?", *arguments)
 
 
-def test_a_column_name_used_twice(says, tmp_path):
+def test_a_column_name_used_twice(says, anchors, tmp_path):
     (tmp_path / "rows.csv").write_text("age,age,y\n1,2,0\n3,4,1\n")
     text = "rows.csv has more than one column named 'age'."
-    says(text, "test", tmp_path / "rows.csv", "--label", "y")
+    says(text, "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
 def test_a_feature_named_twice(says, other_table, plain):
@@ -121,7 +123,9 @@ def test_two_sources_of_anchors(says, other_table, plain):
 
 def test_no_anchors(says, files):
     arguments = ["test", files / "plain.csv", "--label", "diagnosis", "--method", "wald"]
-    says("needs at least one: name cases where an expert could not tell the class", *arguments)
+    says(
+        "--method wald needs toss-up cases: give --anchors FILE or --anchor-column COL.", *arguments
+    )
 
 
 def test_an_anchor_file_that_is_not_there(says, files, tmp_path):

@@ -119,6 +119,10 @@ def test_many_rows_give_the_optimum_of_plain_newton(share, monkeypatch):
     assert climbed.coefficients == pytest.approx(eo.fit_logistic(X, y).coefficients, abs=1e-11)
 
 
+def test_many_rows_are_climbed_without_newton_on_all_of_them():
+    assert logistic._climb_many_rows(read_rows(*draw(150_000, 0.4))) is not None
+
+
 def test_many_rows_give_the_covariance_of_plain_newton(monkeypatch):
     X, y = draw(150_000, 0.4)
     climbed = eo.fit_logistic(X, y)
