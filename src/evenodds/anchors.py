@@ -99,9 +99,7 @@ class Anchors:
         n_rows, _ = shape_of(features)
         chosen = _read_row_numbers(rows, n_rows)
         if isinstance(features, dict):
-            anchors = cls(np.column_stack([c[chosen] for c in features.values()]), **settings)
-            object.__setattr__(anchors, "feature_names", tuple(features))
-            return anchors
+            return cls({name: column[chosen] for name, column in features.items()}, **settings)
         return cls(features[chosen], **settings)
 
     def __len__(self) -> int:
@@ -161,7 +159,7 @@ class Anchors:
 
 def _read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
     """Return anchor points as a float matrix, with column names where they have them."""
-    features = read_features(points, "anchors")
+    features = points if isinstance(points, dict) else read_features(points, "anchors")
     names = None
     if isinstance(features, dict):
         names = tuple(features)
@@ -230,6 +228,8 @@ def _read_source_covariance(values: ArrayLike | None, n_anchors: int) -> FloatAr
 def _read_row_numbers(rows: ArrayLike, n_rows: int) -> Any:
     """Return row numbers from numbers or a mask."""
     chosen = np.asarray(rows)
+    if chosen.size == 0:
+        raise InputError("rows is empty: name at least one row.")
     if chosen.dtype == bool:
         if chosen.shape != (n_rows,):
             raise InputError(f"rows is a mask of {chosen.size} but X has {n_rows} rows.")

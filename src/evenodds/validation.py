@@ -56,23 +56,26 @@ def check_whole(value: Any, name: str, *, at_least: int = 0) -> int:
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, else name them all."""
     options = tuple(choices)
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         raise InputError(f"{name} is {value!r} but must be one of {join_quoted(options, 'or')}.")
     return str(value)
 
 
-def check_vector(values: ArrayLike, name: str, length: int, of_what: str) -> FloatArray:
-    """Return one value or `length` values as a finite float vector of that length."""
+def check_vector(
+    values: ArrayLike, name: str, length: int, of_what: str, *, one_for_all: bool = True
+) -> FloatArray:
+    """Return `length` values, or one for all of them, as a finite float vector of its own."""
+    each = f"one value for each {of_what}"
+    needed = f"give one value, or {each}" if one_for_all else f"give {each}"
     try:
-        vector = np.asarray(values, dtype=np.float64)
+        vector = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number or one number an {of_what}.") from None
-    if vector.ndim == 0:
+        raise InputError(f"{name} must hold numbers: {needed}.") from None
+    if vector.ndim == 0 and one_for_all:
         vector = np.full(length, float(vector))
     if vector.shape != (length,):
         raise InputError(
-            f"{name} has shape {vector.shape} but there are {length} {of_what}s: "
-            f"give one value, or one an {of_what}."
+            f"{name} has shape {vector.shape} but there are {length} {of_what}s: {needed}."
         )
     if not np.isfinite(vector).all():
         place = int(np.flatnonzero(~np.isfinite(vector))[0])

@@ -18,10 +18,18 @@ pytestmark = pytest.mark.skipif(
     not FOLDER, reason="EVENODDS_DATA is not set: no real data to test on"
 )
 
-FEATURES = (
-    "CountLineCode CountClassCoupled COMM ADEV Added_lines Del_lines OWN_LINE MaxNesting_Max "
-    "RatioCommentToCode CountDeclMethodPublic"
-).split()
+FEATURES = [
+    "CountLineCode",
+    "CountClassCoupled",
+    "COMM",
+    "ADEV",
+    "Added_lines",
+    "Del_lines",
+    "OWN_LINE",
+    "MaxNesting_Max",
+    "RatioCommentToCode",
+    "CountDeclMethodPublic",
+]
 SPLITS = 40
 RELEASES = {"derby": "derby-10.2.1.6", "lucene": "lucene-2.3.0", "camel": "camel-1.4.0"}
 

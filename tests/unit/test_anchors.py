@@ -53,7 +53,10 @@ def test_impossible_statements_are_refused(refused, settings, message):
     ("settings", "message"),
     [
         ({"tolerance": [0.1, 0.2]}, "tolerance has shape (2,) but there are 3 anchors"),
-        ({"posterior": "half"}, "posterior must be a number or one number an anchor."),
+        (
+            {"posterior": "half"},
+            "posterior must hold numbers: give one value, or one value for each anchor.",
+        ),
         ({"tolerance": [0, np.nan, 0]}, "tolerance is nan at anchor 1: give finite numbers."),
         ({"shared_tolerance": 0.5}, "shared_tolerance is 0.5 but must be at least 0 and below 0.5"),
         ({"shared_tolerance": [0.1]}, "shared_tolerance is [0.1] but must be a number."),
@@ -211,7 +214,7 @@ def test_rows_take_the_settings_of_anchors():
         ([0.5], "rows must be a list of row numbers or a mask of True and False."),
         ([[0, 1]], "rows must be a list of row numbers or a mask of True and False."),
         ([False, False, False], "anchors is empty: give at least one point."),
-        ([], "anchors is empty: give at least one point."),
+        ([], "rows is empty: name at least one row."),
     ],
 )
 def test_rows_that_cannot_be_chosen_are_refused(refused, rows, message):

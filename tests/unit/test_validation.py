@@ -72,12 +72,14 @@ def test_one_value_is_repeated():
 
 
 def test_a_vector_of_another_length_is_refused(refused):
-    with refused("sizes has shape (2,) but there are 3 anchors: give one value, or one an anchor."):
+    with refused(
+        "sizes has shape (2,) but there are 3 anchors: give one value, or one value for each"
+    ):
         check_vector([1, 2], "sizes", 3, "anchor")
 
 
 def test_a_vector_of_text_is_refused(refused):
-    with refused("sizes must be a number or one number an anchor."):
+    with refused("sizes must hold numbers: give one value, or one value for each anchor."):
         check_vector(["a", "b"], "sizes", 2, "anchor")
 
 
@@ -87,7 +89,7 @@ def test_a_vector_with_a_hole_names_the_place(refused):
 
 
 def test_vectors_for_rows_read_as_english(refused):
-    with refused("give one value, or one a row."):
+    with refused("give one value, or one value for each row."):
         check_vector([1, 2], "sizes", 3, "row")
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
+from evenodds.rows.missing import refuse_missing
+from evenodds.rows.source import read_rows
 from evenodds.validation import join_quoted, near_misses
 
 if TYPE_CHECKING:
@@ -66,6 +68,9 @@ def read_inputs(
         known = _anchors_from_file(anchors, features, columns, settings)
     elif columns.anchor is not None:
         known, is_anchor = _anchors_from_column(table, columns.anchor, features, settings)
+    if is_anchor.any():
+        # Row numbers in messages are those of the file, so look before rows are taken out.
+        refuse_missing(read_rows(table.select(features), np.arange(table.num_rows) % 2))
     kept = table.filter(~is_anchor)
     return Inputs(
         features=kept.select(features),
@@ -105,7 +110,11 @@ def _read(path: Path, kind: str) -> "pa.Table":
     from pyarrow import csv  # noqa: PLC0415
 
     delimiter = "," if kind == ".csv" else "\t"
-    return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=delimiter))
+    return csv.read_csv(
+        path,
+        parse_options=csv.ParseOptions(delimiter=delimiter),
+        convert_options=csv.ConvertOptions(strings_can_be_null=True),  # an empty cell is no label
+    )
 
 
 def _check_column(table: "pa.Table", name: str, path: Path) -> None:
@@ -119,7 +128,17 @@ def _choose_features(table: "pa.Table", columns: Columns, path: Path) -> list[st
     if repeated:
         raise InputError(f"{path} has more than one column named {join_quoted(sorted(repeated))}.")
     if columns.features is None:
-        return [name for name in table.column_names if name not in columns.others()]
+        rest = [name for name in table.column_names if name not in columns.others()]
+        if not rest:
+            raise InputError(
+                f"{path} has no feature columns beside {join_quoted(columns.others())}."
+            )
+        return rest
+    if not columns.features:
+        raise InputError("--features names no column.")
+    twice = {name for name in columns.features if columns.features.count(name) > 1}
+    if twice:
+        raise InputError(f"--features names {join_quoted(sorted(twice))} twice.")
     for name in columns.features:
         _check_column(table, name, path)
         if name in columns.others():
@@ -151,7 +170,7 @@ def _anchors_from_column(
 
     column = table[name]
     if pa.types.is_boolean(column.type) or _is_zero_one(column):
-        marked = column.fill_null(False).cast(pa.bool_()).to_numpy()
+        marked = column.cast(pa.bool_()).fill_null(False).to_numpy()
         stated = np.full(int(marked.sum()), 0.5)
     elif pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
         posteriors = column.cast(pa.float64()).to_numpy()

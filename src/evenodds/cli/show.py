@@ -15,9 +15,16 @@ from evenodds.report.verdict import next_steps, prior_verdict, verdict
 WIDTH = 92
 
 
+class _PipeFriendlyConsole(Console):
+    """Leaves a closed pipe to the command's guard; rich would exit with 1, a failed gate."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def make_console() -> Console:
     """Return a console no wider than comfortable reading."""
-    console = Console(highlight=False, soft_wrap=False)
+    console = _PipeFriendlyConsole(highlight=False, soft_wrap=False)
     console.width = min(console.width, WIDTH)
     return console
 
@@ -50,7 +57,8 @@ def _print_facts(console: Console, pairs: list[tuple[str, str]]) -> None:
     table = Table.grid(padding=(0, 2))
     for name, value in pairs:
         table.add_row(Text(name, style="dim"), Text(value))
-    console.print(Padding(table, (1, 0, 0, 2)))
+    console.print()
+    console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
 def _print_list(console: Console, title: str, sentences: list[str], style: str) -> None:

@@ -148,7 +148,7 @@ def _read_method(method: str | Method) -> Method:
     """Return the settings behind a method's name."""
     if isinstance(method, Method):
         return method
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(
             f"method is {method!r} but must be one of {join_quoted(METHODS, 'or')}, "
             "or a record of its settings."

@@ -5,7 +5,7 @@ evidence. *Boundary* then asks whether the curve crosses 1/2 at the anchors; *jo
 whether the likelihood still rises with the asymmetry (theory page, "Noise-aware tests").
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,13 +86,15 @@ LIMITS = (-0.97, 0.97)
 class Direction:
     """A statistic at one null fit: the ratio of a distance and its standard error.
 
-    `slope` is how fast z changes with the hypothesised asymmetry, to first order.
+    `slope` is how fast z changes with the hypothesised asymmetry, to first order. `usable`
+    is False at a step, which fits anything and so is no evidence for its asymmetry.
     """
 
     z: float
     slope: float
     distance: float
     standard_error: float
+    usable: bool
 
 
 class NullFits:
@@ -146,7 +148,7 @@ class NullFits:
         else:
             start = _between([self._fits[other].point for other in known], asymmetry)
         fit = climb_noisy(self.problem, self.evidence, asymmetry, start, self.problem.last_gain)
-        if fit.converged:
+        if not fit.is_step:
             return fit
         again = fit_noisy(
             self.problem,
@@ -226,29 +228,54 @@ def boundary_direction(
     standard_error = float(np.sqrt(curve_variance + equation.covariance[0, 0]))
     # A higher hypothesised asymmetry explains positive labels away and lowers the log-odds.
     slope = -float(lever @ (fit.here.information @ asymmetry_direction(fit))[:n_nuisance])
-    return Direction(distance / standard_error, slope / standard_error, distance, standard_error)
+    return Direction(
+        z=distance / standard_error,
+        slope=slope / standard_error,
+        distance=distance,
+        standard_error=standard_error,
+        usable=not fit.is_step,
+    )
 
 
 def joint_direction(
     fit: NoisyFit, evidence: Evidence, group_scores: FloatArray | None = None
 ) -> Direction:
-    """Return the efficient score for the asymmetry, with the anchors' information counted."""
+    """Return the efficient score for the asymmetry, with the anchors' information counted.
+
+    Without noise or asymmetry either flip rate can only grow: the one that raises the
+    likelihood decides, and where neither does, the statistic is zero.
+    """
+    target = asymmetry_direction(fit)
+    if fit.rate_is_free or fit.point.rate > 0:
+        return _efficient_score(fit, evidence, target, group_scores)
+    target[-2] = 0.5
+    more_beta = _efficient_score(fit, evidence, target, group_scores)
+    target[-2] = -0.5
+    more_alpha = _efficient_score(fit, evidence, target, group_scores)
+    if max(more_beta.z, -more_alpha.z) <= 0:
+        return replace(more_beta, z=0.0)
+    return more_beta if more_beta.z > -more_alpha.z else more_alpha
+
+
+def _efficient_score(
+    fit: NoisyFit, evidence: Evidence, target: FloatArray, group_scores: FloatArray | None
+) -> Direction:
+    """Return the score along `target`, less what the nuisance parameters explain of it."""
     n_parameters = len(fit.point.coefficients)
-    # Coordinates: free coefficients, then tau if it is free; the target is Delta.
+    # Coordinates: free coefficients, then tau if it is free.
     n_free = evidence.basis.shape[1]
     nuisance = np.zeros((n_parameters + 2, n_free + fit.rate_is_free))
     nuisance[:n_parameters, :n_free] = evidence.basis
     if fit.rate_is_free:
         nuisance[n_parameters, n_free] = 1
-    target = asymmetry_direction(fit)
     rows_information = fit.here.information
     prior = nuisance[:n_parameters].T @ evidence.precision @ nuisance[:n_parameters]
     inverse = symmetric_inverse(nuisance.T @ rows_information @ nuisance + prior)
     mixed = nuisance.T @ (rows_information @ target)
-    residual = target - nuisance @ (inverse @ mixed)
     if group_scores is None:
         information = float(target @ rows_information @ target - mixed @ inverse @ mixed)
     else:
+        residual = target - nuisance @ (inverse @ mixed)
         anchors = float(mixed @ inverse @ prior @ inverse @ mixed)
         information = float(((group_scores @ residual) ** 2).sum()) + anchors
     # The nuisance score is zero at the null fit, up to where the climb stopped.
@@ -256,7 +283,13 @@ def joint_direction(
     nuisance_score = nuisance.T @ np.concatenate([slack, fit.here.score[n_parameters:]])
     score = float(fit.here.score @ target - mixed @ inverse @ nuisance_score)
     standard_error = float(np.sqrt(max(information, 1e-300)))
-    return Direction(score / standard_error, -information / standard_error, score, standard_error)
+    return Direction(
+        z=score / standard_error,
+        slope=-information / standard_error,
+        distance=score,
+        standard_error=standard_error,
+        usable=not fit.is_step,
+    )
 
 
 def grouped_scores(problem: NoisyProblem, fit: NoisyFit) -> FloatArray | None:

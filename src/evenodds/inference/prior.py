@@ -1,13 +1,12 @@
 """Tests from the share of positive labels alone, when the true share is known."""
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import betainc, gammaln, ndtr, xlog1py, xlogy
+from scipy.special import betainc, gammaln, logsumexp, ndtr, xlog1py, xlogy
 
 from evenodds.errors import InputError
 from evenodds.inference.results import SCHEMA_VERSION
@@ -20,8 +19,8 @@ REACH = 9.0
 # Gauss-Legendre nodes in each of the panels the range is cut into.
 NODES = 12
 PANELS = 32
-# Two probabilities this close count as equal when "as unlikely" is decided, as in scipy.stats.
-TIE = 1 + 1e-7
+# Two log-probabilities this close count as equal when "as unlikely" is decided, as in scipy.stats.
+TIE = 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,30 +185,38 @@ def _averaged(prior: float, error: float) -> Averaging:
 
 def _two_sided(count: int, n: int, averaging: Averaging) -> float:
     """Return the probability of all counts at most as likely as `count`."""
-    mean = n * float(np.dot(*averaging(count, n)))
-    observed = _probability(count, n, averaging)
-    if count == mean:
+    mode = _mode(n, averaging)
+    observed = _log_probability(count, n, averaging)
+    if count == mode:
         return 1.0
 
     def as_unlikely(other: int) -> bool:
-        return _probability(other, n, averaging) <= observed * TIE
+        return _log_probability(other, n, averaging) <= observed + TIE
 
-    # Probabilities fall away from the mean, so bisection finds where they become as small.
-    if count < mean:
-        first = bisect_left(range(n + 1), True, lo=math.ceil(mean), key=as_unlikely)
+    # Probabilities fall away from the mode, so bisection finds where they become as small.
+    if count < mode:
+        first = bisect_left(range(n + 1), True, lo=mode, key=as_unlikely)
         return min(_at_most(count, n, averaging) + _at_least(first, n, averaging), 1.0)
-    likely_from = bisect_left(
-        range(math.floor(mean) + 1), True, key=lambda other: not as_unlikely(other)
-    )
+    likely_from = bisect_left(range(mode + 1), True, key=lambda other: not as_unlikely(other))
     return min(_at_most(likely_from - 1, n, averaging) + _at_least(count, n, averaging), 1.0)
 
 
-def _probability(count: int, n: int, averaging: Averaging) -> float:
-    """Return the averaged binomial probability of `count`."""
+def _mode(n: int, averaging: Averaging) -> int:
+    """Return the likeliest count: the first from which the next is no likelier."""
+
+    def past(count: int) -> bool:
+        ahead = _log_probability(count + 1, n, averaging)
+        return ahead <= _log_probability(count, n, averaging)
+
+    return bisect_left(range(n), True, key=past)
+
+
+def _log_probability(count: int, n: int, averaging: Averaging) -> float:
+    """Return the logarithm of the averaged binomial probability of `count`."""
     nodes, weights = averaging(count, n)
     ways = gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)
     logs = ways + xlogy(count, nodes) + xlog1py(n - count, -nodes)
-    return float(weights @ np.exp(logs))
+    return float(logsumexp(logs, b=weights))
 
 
 def _at_most(count: int, n: int, averaging: Averaging) -> float:

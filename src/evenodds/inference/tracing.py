@@ -57,6 +57,9 @@ class Slanted(Protocol):
     @property
     def slope(self) -> float: ...
 
+    @property
+    def usable(self) -> bool: ...
+
 
 def walk(
     statistic: Callable[[float], Slanted], limits: tuple[float, float], *, sparing: bool = False
@@ -73,45 +76,56 @@ def walk(
             known[asymmetry] = statistic(asymmetry)
         return known[asymmetry]
 
-    root = _find_root(at, limits, precision=1e-6 if sparing else 1e-8)
+    root = _find_root(at, known, limits, precision=1e-6 if sparing else 1e-8)
     sizes = SPARING_SIZES if sparing else WALKED_SIZES
     for limit in limits:
         _stride(at, root, limit, sizes)
     if not sparing:
         for level in WALKED_LEVELS:
             _pin_down(at, known, root, float(-ndtri((1 - level) / 2)))
-    knots = {asymmetry: value.z for asymmetry, value in known.items()}
+    knots = {
+        asymmetry: value.z
+        for asymmetry, value in known.items()
+        if value.usable or asymmetry in (0.0, root)
+    }
     return Profile(*_thinned(knots, keep=(0.0, root)), root)
 
 
 def _find_root(
-    at: Callable[[float], Slanted], limits: tuple[float, float], precision: float
+    at: Callable[[float], Slanted],
+    known: dict[float, Slanted],
+    limits: tuple[float, float],
+    precision: float,
 ) -> float:
-    """Return where z is zero, by guarded Newton steps, or the limit it points to."""
+    """Return where z is zero, by guarded Newton and secant steps.
+
+    Where z has no root, return the asymmetry closest to one: the limit it points to, or the
+    last one whose fit is a curve and not a step.
+    """
     low, high = limits  # z is positive at low and negative at high, as far as is known
-    here, value, slope = 0.0, at(0.0), at(0.0).slope
+    here, value = 0.0, at(0.0)
+    slope = value.slope
     for _ in range(MOST_ROOT_STEPS):
-        if abs(value.z) <= precision:
+        if abs(value.z) <= precision or here in limits:
             return here
         low, high = (here, high) if value.z > 0 else (low, here)
-        stride = -value.z / slope if slope < 0 else np.inf
+        stride = -value.z / slope if slope < 0 else np.sign(value.z) * LARGEST_STRIDE
         ahead = here + float(np.clip(stride, -LARGEST_STRIDE, LARGEST_STRIDE))
         if not low < ahead < high:
-            ahead = (low + high) / 2 if low not in limits and high not in limits else here
-        if ahead == here or high - low < 1e-10:
+            # Past a limit that was never tried, go there; past a known bracket, halve it.
+            tried = low in known and high in known
+            ahead = (low + high) / 2 if tried else min(max(ahead, limits[0]), limits[1])
+        if high - low < 1e-9:
+            break
+        following = at(ahead)
+        if not following.usable:
             break
         # After the first step the slope is taken from the last two values.
-        change = at(ahead).z - value.z
+        change = following.z - value.z
         slope = change / (ahead - here) if change != 0 else slope
-        here, value = ahead, at(ahead)
-    bracketed = [asymmetry for asymmetry in (low, high, here) if asymmetry not in limits]
-    if low not in limits and high not in limits:
-        return min(bracketed, key=lambda asymmetry: abs(at(asymmetry).z))
-    end = high if at(here).z > 0 else low
-    if at(end).z * at(here).z > 0:
-        return end
-    left, right = min(here, end), max(here, end)
-    return float(brentq(lambda delta: at(delta).z, left, right, xtol=1e-9, rtol=1e-9))
+        here, value = ahead, following
+    usable = [asymmetry for asymmetry, found in known.items() if found.usable or asymmetry == 0]
+    return min(usable, key=lambda asymmetry: abs(known[asymmetry].z))
 
 
 def _stride(
@@ -128,6 +142,8 @@ def _stride(
         stride = float(np.clip(wanted, SMALLEST_STRIDE, LARGEST_STRIDE))
         ahead = min(here + stride, limit) if side > 0 else max(here - stride, limit)
         here, value = ahead, at(ahead)
+        if not value.usable:
+            return  # beyond this nothing is known
         while remaining and abs(value.z) > 0.95 * remaining[0]:
             remaining.pop(0)
 
@@ -136,7 +152,7 @@ def _pin_down(
     at: Callable[[float], Slanted], known: dict[float, Slanted], root: float, critical: float
 ) -> None:
     """Add a knot where the table now says that z crosses a critical value, on either side."""
-    ordered = sorted(known)
+    ordered = sorted(knot for knot, found in known.items() if found.usable or knot in (0.0, root))
     profile = Profile(tuple(ordered), tuple(known[knot].z for knot in ordered), root)
     for side in (-1, 1):
         crossing = profile.crossing(-side * critical, side)

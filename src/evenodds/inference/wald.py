@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
@@ -124,7 +124,7 @@ def anchored_curve(
     else:
         weights = optimal_weights(fit.inside.covariance, fit.inside.design(points))
     return AnchoredCurve(
-        posteriors=1 / (1 + np.exp(-fit.log_odds(points))),
+        posteriors=expit(fit.log_odds(points)),
         log_odds_covariance=covariance,
         error_covariance=anchors.error_covariance(),
         error_variances=(anchors.tolerance**2 + anchors.shared_tolerance**2) / 3,
@@ -136,7 +136,8 @@ def trace_wald(curve: AnchoredCurve) -> Profile:
     """Tabulate the statistic over the asymmetries that a mean posterior can have."""
     # Strict anchors have no variance left at asymmetry 1; stop a hair before it.
     end = 1 - 1e-9
-    return tabulate(curve.z, 2 * curve.mean_posterior - 1, (-end, end))
+    estimate = min(max(2 * curve.mean_posterior - 1, -0.999 * end), 0.999 * end)
+    return tabulate(curve.z, estimate, (-end, end))
 
 
 def _check_anchors(anchors: Anchors, settings: Wald) -> None:

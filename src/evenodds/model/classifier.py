@@ -52,7 +52,7 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
     >>> true = rng.random(4000) < 1 / (1 + np.exp(-3 * X[:, 0]))
     >>> given = np.where(rng.random(4000) < np.where(true, 0.3, 0.05), ~true, true)
     >>> model = NoiseAwareLogisticRegression(alpha=0.3, beta=0.05).fit(X, given)
-    >>> bool(np.mean(model.predict(X) == true) > 0.85)  # better than its labels
+    >>> bool(np.mean(model.predict(X) == true) > np.mean(given == true))
     True
     """
 

@@ -37,7 +37,7 @@ LAST_GAIN_NEARBY = 1e-8
 LAST_GAIN_MANY_ROWS = 1e-2
 # Or when this many steps are taken, or several in a row gain next to nothing: a curve that
 # is a step creeps on forever.
-MAX_STEPS = 100
+MAX_STEPS = 60
 CREEP = 1e-8
 CREEP_OF_STEPS = 1e-4
 MAX_CREEPING = 3

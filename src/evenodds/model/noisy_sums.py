@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from evenodds.model.sums import WeightedGram, shifted
+from evenodds.model.sums import WeightedGram, fetch, shifted
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -138,6 +138,7 @@ class NoisyScore:
 
 def squeezed(features: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Return the logistic curve of the linear predictor, flat beyond `FLAT_BEYOND`."""
+    fetch(features)
     linear = features @ coefficients[1:]
     linear += coefficients[0]
     np.clip(linear, -FLAT_BEYOND, FLAT_BEYOND, out=linear)

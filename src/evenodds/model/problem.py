@@ -16,8 +16,8 @@ from evenodds.validation import FloatArray
 REPEATED = 1e-13
 # A constant column's spread is rounding only, far below this share of its mean.
 CONSTANT = 1e-14
-# Keeps the start finite where least squares fits the labels almost exactly.
-LEAST_RESIDUAL_VARIANCE = 0.02
+# Keeps the start finite where least squares explains the labels almost entirely.
+LEAST_RESIDUAL_SHARE = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,8 @@ def _least_squares_start(moments: ColumnMoments) -> FloatArray:
     slopes = np.linalg.solve(moments.products, moments.by_label)
     explained = float(slopes @ moments.by_label)
     residual_variance = (positives * negatives / weight - explained) / weight
-    residual_variance = max(residual_variance, LEAST_RESIDUAL_VARIANCE)
+    total_variance = positives * negatives / weight**2
+    residual_variance = max(residual_variance, LEAST_RESIDUAL_SHARE * total_variance)
     intercept = positives / weight - slopes @ moments.means
     start = np.empty(len(slopes) + 1)
     start[1:] = slopes / residual_variance

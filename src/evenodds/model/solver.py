@@ -68,11 +68,12 @@ def newton(problem: Likelihood, start: FloatArray, last_step: float = LAST_STEP)
         if _size(step, here) <= last_step:
             return _polished(coefficients, here, step, iteration)
         slope = here.score @ step
+        there = problem.evaluate(coefficients + step)
         for _ in range(MAX_HALVINGS):
-            there = problem.evaluate(coefficients + step)
             if there.score @ step > OVERSHOT * slope:
                 break
             step, slope = step / 2, slope / 2
+            there = problem.evaluate(coefficients + step)
         coefficients, here = coefficients + step, there
     return _stopped(coefficients, here, MAX_ITERATIONS, "the steps did not shrink")
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from evenodds.noise import ClassConditionalNoise
-from evenodds.validation import check_between, check_number, check_whole
+from evenodds.validation import check_between, check_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,10 @@ def wald_power(
     >>> round(wald_power(ClassConditionalNoise(0.3, 0.1), variance=0.001), 2)
     0.89
     """
-    check_number(variance, "variance")
+    check_between(variance, "variance", 0, np.inf, closed="neither", why="it is a variance")
+    check_between(anchor_variance, "anchor_variance", 0, np.inf, why="it is a variance")
+    if mean_posterior is not None:
+        check_between(mean_posterior, "mean_posterior", 0, 1)
     critical = float(
         -ndtri(check_between(significance, "significance", 0, 1, closed="neither") / 2)
     )
@@ -112,4 +115,5 @@ def type_two_ratio(
     """
     many = 1 - wald_power(noise, variance.of(n_anchors), significance=significance)
     one = 1 - wald_power(noise, variance.of(1), significance=significance)
-    return many / one
+    # Where one anchor is enough there is nothing left to improve.
+    return many / one if one > 0 else 1.0

@@ -16,10 +16,10 @@ from evenodds.validation import FloatArray
 
 IntArray = NDArray[np.int64]
 
-# A block of this size and a scaled copy of it stay in a core's cache between two products;
-# below some length the cost of starting each operation outweighs the cache.
-BLOCK_BYTES = 384 * 1024
-BLOCK_ROWS_AT_LEAST = 1024
+# Long enough that starting an operation costs little, short enough for a core's caches.
+NARROW_BLOCK_ROWS = 8192
+WIDE_BLOCK_ROWS = 1024
+WIDE_FROM = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,5 +112,5 @@ def name_column(names: tuple[str, ...] | None, number: int) -> str:
 
 
 def rows_in_a_block(n_features: int) -> int:
-    """Return how many rows fit the cache, with a few vectors beside them."""
-    return max(BLOCK_BYTES // (8 * (n_features + 4)), BLOCK_ROWS_AT_LEAST)
+    """Return how many rows to work on at a time."""
+    return WIDE_BLOCK_ROWS if n_features >= WIDE_FROM else NARROW_BLOCK_ROWS

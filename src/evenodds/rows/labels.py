@@ -44,7 +44,7 @@ def read_labels(y: Any, positive: Any = None) -> Labels:
     positive : object, optional
         The positive label. Default: the larger number, True, or the later in sort order.
     """
-    values = np.asarray(y)
+    values = as_labels(y, "y")
     if values.ndim == 2 and 1 in values.shape:
         values = values.ravel()
     if values.ndim != 1:
@@ -66,6 +66,21 @@ def read_labels(y: Any, positive: Any = None) -> Labels:
     )
 
 
+def as_labels(values: Any, name: str) -> NDArray[Any]:
+    """Return labels as an array that keeps missing values apart from text."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{name} has entries of different lengths: give one value a row."
+        ) from None
+    if isinstance(values, (list, tuple)) and array.dtype.kind in "US":
+        array = np.asarray(values, dtype=object)  # else nan would become the word 'nan'
+    if array.dtype.kind in "mM":
+        array = array.astype(str).astype(object)  # dates are as good as any two labels
+    return array
+
+
 def plain(label: Any) -> Any:
     """Return a label as a plain Python value, whole floats as ints."""
     value = label.item() if isinstance(label, np.generic) else label
@@ -75,8 +90,10 @@ def plain(label: Any) -> Any:
 def _two_numbers(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the two values of a numeric column without sorting it."""
     low, high = values.min(), values.max()
-    if values.dtype.kind == "f" and not (np.isfinite(low) and np.isfinite(high)):
-        _refuse_missing(~np.isfinite(values))
+    if np.isnan(low) or np.isnan(high):
+        _refuse_missing(np.isnan(values))
+    if np.isinf(low) or np.isinf(high):
+        raise InputError("y holds an infinite value: labels must be two ordinary values.")
     if low == high:
         _refuse_one_label(low)
     if not np.logical_or(values == low, values == high).all():
@@ -86,7 +103,10 @@ def _two_numbers(values: NDArray[Any]) -> tuple[Any, Any]:
 
 def _two_of_any_kind(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the two values of a column of strings or other objects, in sort order."""
-    distinct = set(values.tolist())
+    try:
+        distinct = set(values.tolist())
+    except TypeError:
+        raise InputError("y holds lists or other containers: give one label a row.") from None
     if any(is_missing(value) for value in distinct):
         _refuse_missing(np.fromiter(map(is_missing, values.tolist()), bool, len(values)))
     if len(distinct) == 1:
@@ -112,7 +132,10 @@ def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
     if positive is None:
         return high, low
     for chosen, other in ((high, low), (low, high)):
-        if positive == chosen or str(positive) == str(plain(chosen)):
+        spelled = str(plain(chosen))
+        if positive == chosen or str(positive) == spelled:
+            return chosen, other
+        if isinstance(plain(chosen), bool) and str(positive).lower() == spelled.lower():
             return chosen, other
     raise InputError(
         f"positive is {positive!r} but the labels are {join_quoted((plain(low), plain(high)))}: "

@@ -1,5 +1,6 @@
 """Turning what the user passes as X and y into a source of rows."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.base import IntArray
-from evenodds.rows.labels import is_missing, read_labels
+from evenodds.rows.labels import Labels, as_labels, is_missing, plain, read_labels
 from evenodds.rows.memory import ArrayRows, ColumnRows, MemoryRows, RowDetails
 from evenodds.validation import FloatArray, check_vector, join_quoted
 
@@ -45,14 +46,17 @@ def read_rows(
     labels = read_labels(y, positive)
     names = tuple(features) if isinstance(features, dict) else None
     n_rows, n_features = shape_of(features)
-    if len(labels) != n_rows:
-        raise InputError(f"X has {n_rows} rows but y has {len(labels)}: give one label a row.")
     if n_features == 0:
         raise InputError("X has no columns: give at least one feature.")
+    if len(labels) != n_rows:
+        raise InputError(f"X has {n_rows} rows but y has {len(labels)}: give one label a row.")
     codes, n_groups = _read_groups(groups, n_rows)
+    weights = _read_weights(sample_weight, n_rows)
+    if weights is not None:
+        _check_counted(weights, labels, n_features)
     details = RowDetails(
         labels=labels,
-        weights=_read_weights(sample_weight, n_rows),
+        weights=weights,
         groups=codes,
         n_groups=n_groups,
         feature_names=names,
@@ -77,6 +81,13 @@ def read_features(X: Any, name: str) -> Features:
     if array.ndim != 2:
         advice = f"; for one feature use {name}.reshape(-1, 1)" if array.ndim == 1 else ""
         raise InputError(f"{name} has {array.ndim} dimension(s) but must have 2{advice}.")
+    if array.dtype.kind in "mM":
+        raise InputError(
+            f"{name} holds dates or times: turn them into numbers first, such as days since a "
+            "fixed day."
+        )
+    if array.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers: give real ones.")
     if array.dtype.kind not in "iufb":
         array = _as_numbers(array, name)
     return array
@@ -104,13 +115,23 @@ def _frame_columns(X: Any, name: str) -> dict[str, NDArray[Any]] | None:
     """Return a data frame's columns, or None if X is not a data frame."""
     import narwhals as nw  # noqa: PLC0415 - only data frames need it, and it costs 30 ms
 
+    _refuse_repeated_names(X, name)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise InputError(f"{name} is a lazy frame: collect it first.")
     if not isinstance(frame, nw.DataFrame):
         return None
-    repeated = sorted({column for column in frame.columns if frame.columns.count(column) > 1})
+    return {str(n): _column_numbers(frame.get_column(n), name) for n in frame.columns}
+
+
+def _refuse_repeated_names(X: Any, name: str) -> None:
+    """Refuse a frame with two columns of one name."""
+    names: Any = getattr(X, "column_names", None)
+    names = getattr(X, "columns", ()) if names is None else names
+    counts = Counter(str(column) for column in names)
+    repeated = sorted(column for column, count in counts.items() if count > 1)
     if repeated:
         raise InputError(f"{name} has more than one column named {join_quoted(repeated)}.")
-    return {column: _column_numbers(frame[column], name) for column in frame.columns}
 
 
 def _column_numbers(series: Any, name: str) -> NDArray[Any]:
@@ -118,14 +139,16 @@ def _column_numbers(series: Any, name: str) -> NDArray[Any]:
     dtype = series.dtype
     if dtype.is_numeric() or dtype.is_boolean():
         values: NDArray[Any] = series.to_numpy()
-        return values if values.dtype.kind in "iufb" else values.astype(np.float64)
+        if values.dtype.kind in "iufb":
+            return values
+        return np.array([np.nan if is_missing(v) else float(v) for v in series.to_list()])
     if dtype.is_temporal():
         raise InputError(
-            f"column {series.name!r} of {name} holds dates or times: turn it into a number first, "
-            "such as days since a fixed day."
+            f"column {str(series.name)!r} of {name} holds dates or times: turn it into a number "
+            "first, such as days since a fixed day."
         )
     raise InputError(
-        f"column {series.name!r} of {name} holds {str(dtype).lower()} values, not numbers: "
+        f"column {str(series.name)!r} of {name} holds {str(dtype).lower()} values, not numbers: "
         "encode it as numbers, one column for each category, or leave it out."
     )
 
@@ -134,7 +157,7 @@ def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
     """Check frequency weights."""
     if sample_weight is None:
         return None
-    weights = check_vector(sample_weight, "sample_weight", n_rows, "row")
+    weights = check_vector(sample_weight, "sample_weight", n_rows, "row", one_for_all=False)
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise InputError(
@@ -146,11 +169,27 @@ def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
     return weights
 
 
+def _check_counted(weights: FloatArray, labels: Labels, n_features: int) -> None:
+    """Refuse weights that leave rows of one class only, or too few rows."""
+    counted = int((weights > 0).sum())
+    if counted <= n_features + 1:
+        raise InputError(
+            f"sample_weight leaves {counted} rows: a fit needs more rows than its "
+            f"{n_features + 1} parameters."
+        )
+    ones = labels.block(slice(None)) == 1
+    for kept, name in ((weights[ones], labels.positive), (weights[~ones], labels.negative)):
+        if not kept.any():
+            raise InputError(
+                f"sample_weight is zero for every row labelled {name!r}: one label only is left."
+            )
+
+
 def _read_groups(groups: ArrayLike | None, n_rows: int) -> tuple[IntArray | None, int | None]:
     """Return group codes 0, 1, 2, ... and how many there are."""
     if groups is None:
         return None, None
-    values = np.asarray(groups)
+    values = as_labels(groups, "groups")
     if values.shape != (n_rows,):
         raise InputError(
             f"groups has shape {values.shape} but X has {n_rows} rows: give one group a row."
@@ -170,6 +209,6 @@ def _read_groups(groups: ArrayLike | None, n_rows: int) -> tuple[IntArray | None
     n_groups = int(codes.max()) + 1
     if n_groups < 2:
         raise InputError(
-            f"groups has one group only ({values[0]!r}): the variance needs at least two."
+            f"groups has one group only ({plain(values[0])!r}): the variance needs at least two."
         )
     return codes.astype(np.int64), n_groups

@@ -113,7 +113,7 @@ def test_no_features(says, other_table, plain, features):
 
 
 def test_only_a_label(says, other_table, plain):
-    says("at least one feature", *other_table(plain[["diagnosis"]]))
+    says("has no feature columns beside 'diagnosis'.", *other_table(plain[["diagnosis"]]))
 
 
 def test_two_sources_of_anchors(says, other_table, plain):
@@ -216,7 +216,7 @@ def test_negative_weights(says, other_table, plain):
 def test_weights_of_text(says, files):
     arguments = ["test", files / "rows.csv", "--label", "code", "--features", "age,dose"]
     anchors = ["--anchors", files / "toss_ups.csv"]
-    says("must be a number", *arguments, *anchors, "--weight", "diagnosis")
+    says("sample_weight must hold numbers", *arguments, *anchors, "--weight", "diagnosis")
 
 
 def test_one_group(says, other_table, plain):
