@@ -85,6 +85,8 @@ LEVEL_CELLS = (
     level_cell("many", 500, 8, 0.1),
 )
 
+BOOTSTRAP_CELLS = tuple(cell for cell in LEVEL_CELLS if cell.n == 500)
+
 POWER_CELLS = (
     Cell("paper, near", 2000, 1, 0.05, 0.15),
     Cell("paper, near", 2000, 8, 0.05, 0.15),

@@ -10,7 +10,13 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
-from tests.calibration.cells import LEVEL_CELLS, POWER_CELLS, Cell, null_statistics
+from tests.calibration.cells import (
+    BOOTSTRAP_CELLS,
+    LEVEL_CELLS,
+    POWER_CELLS,
+    Cell,
+    null_statistics,
+)
 
 CRITICAL = stats.norm.isf(0.025)
 
@@ -24,6 +30,14 @@ def cover(cell: Cell, method: str, seed: int, run: int) -> tuple[bool, float]:
     X, labels, anchors = cell.draw(seed, run)
     interval = eo.asymmetry_test(X, labels, anchors, method=method).confidence_interval()
     return interval.low <= cell.beta - cell.alpha <= interval.high, interval.high - interval.low
+
+
+def reject_by_bootstrap(cell: Cell, seed: int, run: int) -> tuple[bool, bool]:
+    X, labels, anchors = cell.draw(seed, run)
+    draws = eo.Bootstrap(draws=199, seed=run)
+    methods = (eo.Boundary("equal", "bootstrap", draws), eo.Joint("bootstrap", draws))
+    pvalues = [eo.asymmetry_test(X, labels, anchors, method=method).pvalue for method in methods]
+    return pvalues[0] < 0.05, pvalues[1] < 0.05
 
 
 def rates(pool, cell: Cell, runs: int, seed: int) -> np.ndarray:
@@ -46,6 +60,15 @@ def main() -> int:
             bound = 0.09 if cell.n < 1000 else upper
             strict = cell.tolerance == 0
             bad = boundary > bound or (strict and joint > bound)
+            failures += bad
+            print(f"  {cell.name:<50} boundary {boundary:.3f}  joint {joint:.3f}", _mark(bad))
+        runs = options.runs // 5
+        upper = stats.binom.ppf(1 - 1e-3 / 8, runs, 0.05) / runs
+        print(f"Level of the bootstrap, {runs} runs of 199 draws, at most {upper:.3f}")
+        for cell in BOOTSTRAP_CELLS:
+            work = partial(reject_by_bootstrap, cell, 4)
+            boundary, joint = np.mean(list(pool.map(work, range(runs), chunksize=5)), axis=0)
+            bad = boundary > upper or joint > upper
             failures += bad
             print(f"  {cell.name:<50} boundary {boundary:.3f}  joint {joint:.3f}", _mark(bad))
         print("Power")

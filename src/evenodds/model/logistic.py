@@ -180,9 +180,9 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
         If there are too few rows, or no finite maximum exists.
     """
     n_parameters = rows.n_features + 1
-    if rows.n_rows <= n_parameters:
+    if rows.n_counted <= n_parameters:
         raise InputError(
-            f"X has {rows.n_rows} rows and {rows.n_features} columns: a fit needs more rows than "
+            f"X has {rows.n_counted} rows and {rows.n_features} columns: a fit needs more rows than "
             f"its {n_parameters} parameters, and a test many more."
         )
     climbed = _climb_many_rows(rows)

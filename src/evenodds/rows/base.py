@@ -57,6 +57,8 @@ class Rows(ABC):
     ----------
     n_rows, n_features : int
         Size of the data; rows are counted as stored, whatever their weight.
+    n_counted : int
+        Rows whose weight is not zero.
     feature_names : tuple of str or None
         Column names where the source has them.
     positive, negative : object
@@ -68,6 +70,7 @@ class Rows(ABC):
     """
 
     n_rows: int
+    n_counted: int
     n_features: int
     feature_names: tuple[str, ...] | None
     positive: Any

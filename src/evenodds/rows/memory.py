@@ -45,9 +45,10 @@ class MemoryRows(Rows):
         self.n_groups = details.n_groups
         weights = details.weights
         if weights is None:
-            self.total_weight = float(self.n_rows)
+            self.n_counted, self.total_weight = self.n_rows, float(self.n_rows)
         else:
-            self.total_weight = float((weights if chosen is None else weights[chosen]).sum())
+            seen = weights if chosen is None else weights[chosen]
+            self.n_counted, self.total_weight = int(np.count_nonzero(seen)), float(seen.sum())
         self._details = details
         self._chosen = chosen
         self._block_rows = block_rows or rows_in_a_block(n_features)

@@ -53,7 +53,7 @@ def read_rows(
     codes, n_groups = _read_groups(groups, n_rows)
     weights = _read_weights(sample_weight, n_rows)
     if weights is not None:
-        _check_counted(weights, labels, n_features)
+        _check_both_classes(weights, labels)
     details = RowDetails(
         labels=labels,
         weights=weights,
@@ -169,19 +169,13 @@ def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
     return weights
 
 
-def _check_counted(weights: FloatArray, labels: Labels, n_features: int) -> None:
-    """Refuse weights that leave rows of one class only, or too few rows."""
-    counted = int((weights > 0).sum())
-    if counted <= n_features + 1:
-        raise InputError(
-            f"sample_weight leaves {counted} rows: a fit needs more rows than its "
-            f"{n_features + 1} parameters."
-        )
+def _check_both_classes(weights: FloatArray, labels: Labels) -> None:
+    """Refuse weights that leave rows of one class only."""
     ones = labels.block(slice(None)) == 1
     for kept, name in ((weights[ones], labels.positive), (weights[~ones], labels.negative)):
         if not kept.any():
             raise InputError(
-                f"sample_weight is zero for every row labelled {name!r}: one label only is left."
+                f"sample_weight is zero for every row labelled {name!r}: one class only is left."
             )
 
 

@@ -124,12 +124,12 @@ def test_groups_of_every_kind_are_numbered(groups):
 
 
 def test_weights_that_leave_one_class_are_refused_as_one_label(refused, labelled):
-    with refused("one label only"):
+    with refused("sample_weight is zero for every row labelled 0: one class only is left."):
         eo.fit_logistic(labelled.X, labelled.y, sample_weight=labelled.y)
 
 
 def test_rows_without_weight_do_not_count_as_rows(refused, labelled):
     weights = np.zeros(len(labelled.y))
     weights[np.argmax(labelled.y == 0)] = weights[np.argmax(labelled.y == 1)] = 1
-    with refused("sample_weight leaves 2 rows: a fit needs more rows than its 3 parameters"):
+    with refused("X has 2 rows and 2 columns: a fit needs more rows than its 3 parameters"):
         eo.fit_logistic(labelled.X, labelled.y, sample_weight=weights)

@@ -1,0 +1,81 @@
+"""Many fits at once against the same fits one by one."""
+
+import numpy as np
+import pytest
+
+import evenodds as eo
+from evenodds.inference.noise_aware import AnchorEquations, NullFits
+from evenodds.inference.weights import equal_weights
+from evenodds.model.batch import PairProducts, batches, fit_batch
+from evenodds.model.logistic import climb
+from evenodds.model.noisy import NoisyProblem, fit_noisy, plain_starts
+from evenodds.model.noisy_batch import BatchProblem
+from evenodds.rows.source import read_rows
+from evenodds.simulation.worlds import many_features, skewed, two_bells
+
+
+@pytest.fixture(scope="module")
+def plain():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(800, 3))
+    start = np.array([-0.5, 1.0, -1.0, 0.5])
+    design = np.column_stack([np.ones(800), X])
+    labels = rng.random((50, 800)) < 1 / (1 + np.exp(-design @ start))
+    return X, labels, fit_batch(PairProducts.of(design), labels, start)
+
+
+def test_plain_fits_equal_single_fits(plain):
+    X, labels, fits = plain
+    single = np.array([eo.fit_logistic(X, row).coefficients for row in labels])
+    assert np.abs(fits.coefficients - single).max() < 1e-8
+
+
+def test_plain_fits_settle(plain):
+    assert plain[2].converged.all()
+
+
+def test_separated_labels_are_marked():
+    X = np.linspace(-1, 1, 40)[:, None]
+    design = PairProducts.of(np.column_stack([np.ones(40), X]))
+    assert not fit_batch(design, (X.T > 0), np.zeros(2)).converged.any()
+
+
+def test_batches_cover_every_replicate_once():
+    covered = np.concatenate([np.arange(part.start, part.stop) for part in batches(1001, 700)])
+    assert (covered == np.arange(1001)).all()
+
+
+def test_pair_products_give_every_gram_matrix():
+    rng = np.random.default_rng(2)
+    design, weights = rng.normal(size=(30, 4)), rng.random((5, 30))
+    expected = [(design * row[:, None]).T @ design for row in weights]
+    assert np.allclose(PairProducts.of(design).grams(weights), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.1])
+@pytest.mark.parametrize(
+    "world", [two_bells(), two_bells(0.15), skewed(), many_features(4)], ids=lambda w: w.name
+)
+def test_noise_aware_fits_equal_single_fits(world, tolerance):
+    rng = np.random.default_rng(3)
+    X, y = world.draw_rows(1200, rng)
+    anchors = world.draw_anchors(3, rng, tolerance=tolerance)
+    rows = read_rows(X, eo.UniformNoise(0.1).flip(y, rng))
+    scaled, optimum = climb(rows)
+    problem = NoisyProblem.of(rows, scaled.scaling)
+    one = AnchorEquations.of(anchors, anchors.points, problem).averaged(equal_weights(3))
+    evidence = one.evidence()
+    null = NullFits(problem, evidence, optimum.coefficients).at(0.0)
+    design = problem.design(X)
+    steps = 1 / (1 + np.exp(-design @ null.point.coefficients))
+    labels = rng.random((8, 1200)) < null.point.rate + (1 - 2 * null.point.rate) * steps
+    pulls = np.tile(evidence.pull, (8, 1))
+    many = BatchProblem(PairProducts.of(design), evidence, 0.0).fit(labels, pulls, null.point)
+    for number, row in enumerate(labels):
+        replicate = read_rows(X, row)
+        starts = plain_starts(climb(replicate)[1].coefficients, 0.0, 1200)
+        single = fit_noisy(
+            NoisyProblem(replicate, scaled.scaling), evidence, 0.0, [*starts, null.point]
+        )
+        gap = np.abs(single.point.coefficients - many.coefficients[number]).max()
+        assert max(gap, abs(single.point.rate - many.rates[number])) < 1e-8
