@@ -8,7 +8,7 @@ import evenodds as eo
 from evenodds.inference.noise_aware import AnchorEquations, BoundaryStatistic, JointStatistic
 from evenodds.inference.weights import equal_weights
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import NoisyProblem
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.source import read_rows
 from evenodds.simulation.worlds import World, many_features, skewed, two_bells
 

@@ -6,7 +6,8 @@ import evenodds as eo
 from evenodds.inference.noise_aware import AnchorEquations, NullFits
 from evenodds.inference.weights import equal_weights
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import NoisyProblem, climb_noisy
+from evenodds.model.noisy import climb_noisy
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.rows.source import read_rows
 from evenodds.simulation.worlds import many_features, skewed, two_bells

@@ -15,8 +15,9 @@ from evenodds.errors import InputError
 from evenodds.inference.noise_aware import AnchorEquations
 from evenodds.model.batch import PairProducts, batches
 from evenodds.model.evidence import Evidence
-from evenodds.model.noisy import NoisyEvaluation, NoisyFit, NoisyProblem
+from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
+from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.rows.base import Block, Rows
 from evenodds.validation import FloatArray, check_choice, check_whole
@@ -111,7 +112,7 @@ def _check_rows(rows: Rows) -> None:
             "calibration='bootstrap' draws every row by itself, so it cannot be used with groups: "
             "use calibration='asymptotic', which counts groups."
         )
-    if rows.total_weight != rows.n_rows:
+    if rows.weighted:
         raise InputError(
             "calibration='bootstrap' needs one row a case: repeat rows instead of weighting them."
         )

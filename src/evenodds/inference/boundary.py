@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import get_args
 
-import numpy as np
-
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.bootstrap import (
@@ -36,7 +34,8 @@ from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import NoisyFit, NoisyProblem, symmetric_inverse
+from evenodds.model.noisy import NoisyFit, symmetric_inverse
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_choice
 
@@ -80,8 +79,8 @@ def boundary_test(
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     reference = _reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
-    slope = float(np.mean(equations.stated * (1 - equations.stated)))
     stated = float(statistic.equation.stated[0])
+    slope = stated * (1 - stated)  # from log-odds to posteriors, to first order
     return AsymmetryTestResult(
         statistic=null.z,
         pvalue=reference.pvalue(null.z, alternative),
@@ -107,7 +106,7 @@ def boundary_test(
                 tipping_point(null, stated),
                 _companion(statistic, equations, optimum.coefficients, alternative),
                 leave_one_out(null_fit, equations, grouped_scores(problem, null_fit)),
-                anchor_check(best, equations),
+                anchor_check(best, equations, grouped_scores(problem, best)),
                 curve_shape_check(problem, best),
                 range_check(problem.small.rows, points),
                 step_check(null_fit),

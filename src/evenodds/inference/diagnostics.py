@@ -10,8 +10,9 @@ from scipy.special import chdtrc, expit, ndtri
 from evenodds.inference.noise_aware import AnchorEquations, Direction, boundary_direction
 from evenodds.inference.profile import pvalue_of
 from evenodds.inference.results import Diagnostic
-from evenodds.model.noisy import NoisyFit, NoisyProblem, symmetric_inverse
+from evenodds.model.noisy import NoisyFit, symmetric_inverse
 from evenodds.model.noisy_link import BendSums
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows, name_column
 from evenodds.rows.span import Span
 from evenodds.validation import FloatArray
@@ -80,9 +81,11 @@ def companion_check(boundary: float, joint: float | None, why_not: str) -> Diagn
     return Diagnostic(name=name, message=message, concern=differ, pvalue=joint)
 
 
-def anchor_check(fit: NoisyFit, equations: AnchorEquations) -> Diagnostic:
+def anchor_check(
+    fit: NoisyFit, equations: AnchorEquations, group_scores: FloatArray | None
+) -> Diagnostic:
     """Test the anchors against the curve with the asymmetry free, and name the worst."""
-    gaps, covariance = _anchor_gaps(fit, equations)
+    gaps, covariance = _anchor_gaps(fit, equations, group_scores)
     values, vectors = np.linalg.eigh(covariance)
     kept = values > ZERO * values[-1]
     statistic = float(((vectors[:, kept].T @ gaps) ** 2 / values[kept]).sum())
@@ -106,7 +109,9 @@ def anchor_check(fit: NoisyFit, equations: AnchorEquations) -> Diagnostic:
     )
 
 
-def _anchor_gaps(fit: NoisyFit, equations: AnchorEquations) -> tuple[FloatArray, FloatArray]:
+def _anchor_gaps(
+    fit: NoisyFit, equations: AnchorEquations, group_scores: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
     """Return the gaps between curve and anchors, asymmetry free, with their covariance.
 
     One scoring step in (theta, tau, Delta), without the anchors, from the fit.
@@ -119,7 +124,11 @@ def _anchor_gaps(fit: NoisyFit, equations: AnchorEquations) -> tuple[FloatArray,
     step = inverse @ fit.here.score[kept]
     coefficients = fit.point.coefficients + step[:n_parameters]
     design = equations.design
-    curve = design @ inverse[:n_parameters, :n_parameters] @ design.T
+    covariance = inverse
+    if group_scores is not None:
+        levers = group_scores[:, kept] @ inverse
+        covariance = levers.T @ levers
+    curve = design @ covariance[:n_parameters, :n_parameters] @ design.T
     return design @ coefficients - equations.targets, curve + equations.covariance
 
 
@@ -150,6 +159,9 @@ def leave_one_out(
 
 def curve_shape_check(problem: NoisyProblem, fit: NoisyFit) -> Diagnostic:
     """Test whether the curve between its plateaus bends away from the logistic shape."""
+    if problem.rows.n_groups is not None:
+        message = "The shape of the curve was not tested: rows come in groups."
+        return Diagnostic(name="link", message=message, concern=False)
     seen = problem.small
     here = fit.here if seen is problem else seen.evaluate(fit.point)
     sums = seen.rows.sum_over_rows(BendSums(seen.outside(fit.point), seen.scaling.shift))

@@ -25,6 +25,7 @@ from evenodds.inference.noise_aware import (
     AnchorEquations,
     BoundaryStatistic,
     JointStatistic,
+    grouped_scores,
     joint_direction,
 )
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
@@ -33,7 +34,7 @@ from evenodds.inference.tracing import walk
 from evenodds.inference.weights import equal_weights
 from evenodds.model.evidence import Evidence
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import NoisyProblem
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
 
@@ -82,7 +83,7 @@ def joint_test(
         boundary = _boundary_pvalue(problem, equations, optimum.coefficients, alternative)
         checks += [
             companion_check(boundary, pvalue, why_not=""),
-            anchor_check(best, equations),
+            anchor_check(best, equations, grouped_scores(problem, best)),
             range_check(problem.small.rows, points),
         ]
     checks += [curve_shape_check(problem, best), step_check(null_fit), rows_check(rows)]

@@ -14,7 +14,6 @@ from evenodds.errors import AnchorError
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import (
     NoisyFit,
-    NoisyProblem,
     along_the_tangent,
     asymmetry_direction,
     climb_noisy,
@@ -24,6 +23,7 @@ from evenodds.model.noisy import (
 )
 from evenodds.model.noisy_chord import finish_noisy
 from evenodds.model.noisy_groups import GroupedNoisyScores
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.validation import FloatArray
 

@@ -68,7 +68,8 @@ class Reference:
             return float(-ndtri(tail)), float(ndtri(tail))
         # Rejection means (1 + number at least as extreme) / (draws + 1) < significance.
         drawn = np.sort(np.abs(self.draws)) if alternative == "two-sided" else np.array(self.draws)
-        allowed = math.ceil(significance * (len(drawn) + 1)) - 2
+        # Rounded: 1 - 0.95 is a hair more than 0.05.
+        allowed = math.ceil(round(significance * (len(drawn) + 1), 9)) - 2
         if allowed < 0:
             return math.inf, -math.inf
         if alternative == "two-sided":

@@ -20,12 +20,12 @@ FAR = 40.0
 NEAR = 4.5
 NEAR_KNOTS = 48
 # A costly z has knots near these sizes, and exact ones at the most usual levels.
-WALKED_SIZES = (0.6, 1.2, 1.6, 1.9, 2.25, 2.6, 2.9, 3.4)
+WALKED_SIZES = (0.6, 1.2, 1.6, 1.9, 2.25, 2.6, 2.9, 3.4, 5.0)
 WALKED_LEVELS = (0.9, 0.95, 0.99)
-SPARING_SIZES = (1.4, 2.2, 3.4)
+SPARING_SIZES = (1.4, 2.4, 5.0)
 SMALLEST_STRIDE = 1e-5
 LARGEST_STRIDE = 0.15
-MOST_STRIDES = 18
+MOST_STRIDES = 20
 MOST_ROOT_STEPS = 25
 
 

@@ -24,7 +24,13 @@ def optimal_weights(covariance: FloatArray, design: FloatArray) -> FloatArray:
     ``C = R R'`` and ``R b = e_1`` (every anchor has a leading 1) the minimiser of
     ``|R' A' v - b|`` over ``v >= 0`` is proportional to it.
     """
-    root = np.linalg.cholesky(covariance)
+    try:
+        root = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        raise AnchorError(
+            "weights='optimal' needs a curve whose slopes are all determined, and these rows do "
+            "not determine them: use weights='equal', or more rows."
+        ) from None
     leading = np.zeros(design.shape[1])
     leading[0] = 1
     weights, _ = nnls(root.T @ design.T, np.linalg.solve(root, leading))

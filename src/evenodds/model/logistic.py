@@ -182,8 +182,8 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
     n_parameters = rows.n_features + 1
     if rows.n_counted <= n_parameters:
         raise InputError(
-            f"X has {rows.n_counted} rows and {rows.n_features} columns: a fit needs more rows than "
-            f"its {n_parameters} parameters, and a test many more."
+            f"X has {rows.n_counted} rows and {rows.n_features} columns: a fit needs more rows "
+            f"than its {n_parameters} parameters, and a test many more."
         )
     climbed = _climb_many_rows(rows)
     if climbed is not None:

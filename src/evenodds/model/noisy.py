@@ -10,18 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenodds.model.evidence import Evidence
-from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
-from evenodds.model.scaling import Scaling
+from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
+from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.model.solver import with_secant
-from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
 
-# From this many rows on, starts are searched on a small sample and carried to a larger one.
-MANY_ROWS = 128_000
-SMALL_SAMPLE = 8000
-SMALL_SAMPLE_A_PARAMETER = 200
-THINNING = 16
-SAMPLE_SEED = 19981016
 # Beyond this rate labels are close to coins, and the curve close to flat.
 LARGEST_RATE = 0.49
 # Noise rates to start from; slopes of the plain fit are stretched to match.
@@ -29,12 +22,9 @@ START_RATES = (0.005, 0.1, 0.25)
 # With fewer rows a parameter than this, one more start: a noise rate and a steepness.
 FEW_ROWS_A_PARAMETER = 300
 STEEP_START = (0.25, 20.0)
-# The climb ends when a step promises less than this in log-likelihood: half the square of the
-# error in standard errors. Statistics are flat in it, so a fit that starts from its neighbour
-# may stop earlier.
+# The climb ends when score times step, the square of the error in standard errors, falls below
+# this.
 LAST_GAIN = 1e-19
-LAST_GAIN_NEARBY = 1e-8
-LAST_GAIN_MANY_ROWS = 1e-2
 # Or when this many steps are taken, or several in a row gain next to nothing: a curve that
 # is a step creeps on forever.
 MAX_STEPS = 60
@@ -43,83 +33,6 @@ CREEP_OF_STEPS = 1e-4
 MAX_CREEPING = 3
 # Fewer rows than this many a parameter on the slope of the curve make it a step.
 STEP_ROWS_A_PARAMETER = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyEvaluation:
-    """The likelihood of the rows at a point, on the solver's scale, without evidence."""
-
-    point: NoisyPoint
-    log_likelihood: float
-    score: FloatArray  # of theta, tau, Delta
-    information: FloatArray
-    transition: float
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyProblem:
-    """The noisy-logistic likelihood of `rows` on the solver's scale."""
-
-    rows: Rows
-    scaling: Scaling
-    samples: tuple["NoisyProblem", ...] = ()  # of fewer rows, the smallest first
-
-    @classmethod
-    def of(cls, rows: Rows, scaling: Scaling) -> "NoisyProblem":
-        """Return the problem, with samples to search on when there are many rows."""
-        if rows.n_rows < MANY_ROWS:
-            return cls(rows, scaling)
-        n_small = max(SMALL_SAMPLE, SMALL_SAMPLE_A_PARAMETER * (rows.n_features + 1))
-        rng = np.random.default_rng(SAMPLE_SEED)
-        chosen = [rows.thinned(max(rows.n_rows // n_small, 2), rng), rows.thinned(THINNING, rng)]
-        samples = sorted((cls(sample, scaling) for sample in chosen), key=lambda s: s.rows.n_rows)
-        return cls(rows, scaling, tuple(samples))
-
-    @property
-    def small(self) -> "NoisyProblem":
-        """The smallest sample, or the problem itself: for checks that need not see every row."""
-        return self.samples[0] if self.samples else self
-
-    @property
-    def last_gain(self) -> float:
-        """When a climb that starts nearby may stop.
-
-        Statistics are flat in the nuisance parameters, the more so the more rows: stopping
-        a tenth of a standard error short changes z by less than a thousandth of that.
-        """
-        return LAST_GAIN_MANY_ROWS if self.samples else LAST_GAIN_NEARBY
-
-    def evaluate(self, point: NoisyPoint) -> NoisyEvaluation:
-        """Return log-likelihood, score and expected information (one full pass)."""
-        sums = self.rows.sum_over_rows(NoisySums(self.outside(point), self.scaling.shift))
-        factors = self.factors
-        return NoisyEvaluation(
-            point=point,
-            log_likelihood=sums.log_likelihood,
-            score=sums.score * factors,
-            information=sums.information * np.outer(factors, factors),
-            transition=sums.transition,
-        )
-
-    def score(self, point: NoisyPoint) -> FloatArray:
-        """Return the score of (theta, tau) (one cheap pass)."""
-        sums = self.rows.sum_over_rows(NoisyScore(self.outside(point), self.scaling.shift))
-        return sums.score * self.factors[:-1]
-
-    def design(self, points: FloatArray) -> FloatArray:
-        """Return anchor points in the solver's coordinates, with a leading 1."""
-        moved = points if self.scaling.shift is None else points - self.scaling.shift
-        return np.column_stack([np.ones(len(points)), moved]) * self.scaling.factors
-
-    def outside(self, point: NoisyPoint) -> NoisyPoint:
-        """Return a point for the sums, whose features are shifted but not scaled."""
-        coefficients = self.scaling.rescaled(point.coefficients)
-        return NoisyPoint(coefficients, point.rate, point.asymmetry)
-
-    @property
-    def factors(self) -> FloatArray:
-        """Scale of the derivatives in (theta, tau, Delta)."""
-        return np.concatenate([self.scaling.factors, [1.0, 1.0]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +104,12 @@ def climb_noisy(
     last_gain: float = LAST_GAIN,
     *,
     rates: tuple[float, float] | None = None,
+    patience: int = MAX_CREEPING,
 ) -> NoisyFit:
     """Climb by damped Fisher scoring with the noise rate between its bounds.
 
-    `rates` replaces the bounds; equal ones hold the noise rate where it is.
+    `rates` replaces the bounds; equal ones hold the noise rate where it is. `patience` is the
+    number of steps in a row that may gain next to nothing.
     """
     bounds = rates or rate_bounds(asymmetry)
     rate = min(max(start.rate, bounds[0]), bounds[1])
@@ -203,7 +118,7 @@ def climb_noisy(
     objective = here.log_likelihood - evidence.penalty(theta)
     damping, creeping = 0.0, 0
     secant: Secant | None = None
-    for step_number in range(1, MAX_STEPS + 1):
+    for step_number in range(1, max(MAX_STEPS, patience) + 1):
         score, information = reduced(here, evidence)
         free = _free(here.point.rate, score[-1], bounds)
         step = _step(score, information, free, damping, secant)
@@ -222,7 +137,7 @@ def climb_noisy(
             creeping = creeping + 1 if reached - objective < creep < gain else 0
             here, objective = there, reached
             damping = damping / 10 if damping > 1e-6 else 0.0
-            if creeping == MAX_CREEPING:
+            if creeping == patience:
                 return NoisyFit(here, objective, free, False, step_number)
         else:
             damping = max(10 * damping, 1e-3)

@@ -7,7 +7,6 @@ import numpy as np
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import (
     NoisyFit,
-    NoisyProblem,
     climb_noisy,
     moved_point,
     rate_bounds,
@@ -15,6 +14,7 @@ from evenodds.model.noisy import (
     reduced_score,
     symmetric_inverse,
 )
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.model.solver import with_secant
 

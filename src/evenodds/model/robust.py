@@ -1,13 +1,14 @@
 """Fitting the clean curve in spite of flipped labels, and saying which labels look flipped."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 
 from evenodds.errors import InputError
 from evenodds.model.evidence import Evidence
-from evenodds.model.noisy import NoisyFit, NoisyProblem, climb_noisy
+from evenodds.model.noisy import NoisyFit, climb_noisy
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.model.scaling import FAR_FROM_ZERO, ColumnMoments, Scaling
 from evenodds.model.sums import Moments
@@ -15,11 +16,13 @@ from evenodds.rows.base import Rows
 from evenodds.rows.missing import refuse_missing
 from evenodds.validation import FloatArray, check_between
 
-# Flip rates that are estimated stay below this: labels beyond it are nearly coins.
-LARGEST_FLIP_RATE = 0.45
+# How far the search goes: for a flip rate when the other is known, else for the asymmetry.
+FARTHEST = 0.45
 # Noise rate that every climb starts from when it is not given.
 FIRST_RATE = 0.1
-LAST_GAIN = 1e-12
+LAST_GAIN = 1e-19
+PATIENCE = 60
+RATE_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def fit_robust(
         Known flip rates of positives and negatives; those not given are estimated, from
         the shape of the curve alone.
     ridge : float, default 1e-4
-        Strength of a penalty on the slopes of standardised features, in units of rows. It
+        Strength of a penalty on the slopes of standardised features, as a share of the rows. It
         keeps the fit finite when columns repeat each other or separate the labels.
     """
     problem = NoisyProblem(rows, _forgiving_scaling(rows))
@@ -100,29 +103,63 @@ def _fit_rates(
         nonlocal latest
         held = None if rate is None else (rate, rate)
         start = NoisyPoint(latest.coefficients, latest.rate if rate is None else rate, asymmetry)
-        fit = climb_noisy(problem, evidence, asymmetry, start, LAST_GAIN, rates=held)
+        fit = climb_noisy(
+            problem, evidence, asymmetry, start, LAST_GAIN, rates=held, patience=PATIENCE
+        )
         latest = fit.point
         return fit
 
+    def polished(fit: NoisyFit) -> NoisyFit:
+        return _polished(problem, evidence, fit)
+
     if alpha is not None and beta is not None:
-        return fit_at(beta - alpha, (alpha + beta) / 2)
+        return polished(fit_at(beta - alpha, (alpha + beta) / 2))
 
     def candidate(free: float) -> NoisyFit:
         if alpha is not None:
-            return fit_at(free - alpha, (free + alpha) / 2)
+            return polished(fit_at(free - alpha, (free + alpha) / 2))
         if beta is not None:
-            return fit_at(beta - free, (free + beta) / 2)
-        return fit_at(free, None)
+            return polished(fit_at(beta - free, (free + beta) / 2))
+        return polished(fit_at(free, None))
 
     # With one rate known the other is free; with none, the asymmetry is, and tau follows.
-    low = 0.0 if alpha is not None or beta is not None else -LARGEST_FLIP_RATE
+    known = alpha if alpha is not None else beta
+    low, high = (-FARTHEST, FARTHEST) if known is None else (0.0, min(FARTHEST, 0.98 - known))
+    if high <= 0:
+        raise InputError(f"a flip rate of {known:g} leaves no room for the other.")
     best = minimize_scalar(
         lambda free: -candidate(float(free)).objective,
-        bounds=(low, LARGEST_FLIP_RATE),
+        bounds=(low, high),
         method="bounded",
         options={"xatol": 1e-7},
     )
-    return candidate(float(best.x))
+    found = candidate(float(best.x)).point
+    # The likelihood is so flat in the rates that digits beyond these are rounding error.
+    low_rate = round(found.rate - found.asymmetry / 2, RATE_DIGITS)
+    high_rate = round(found.rate + found.asymmetry / 2, RATE_DIGITS)
+    kept_alpha = max(low_rate, 0.0) if alpha is None else alpha
+    kept_beta = max(high_rate, 0.0) if beta is None else beta
+    return polished(fit_at(kept_beta - kept_alpha, (kept_alpha + kept_beta) / 2))
+
+
+def _polished(problem: NoisyProblem, evidence: Evidence, fit: NoisyFit) -> NoisyFit:
+    """Finish a fit whose climb did not settle.
+
+    On (nearly) separated labels the expected information is far from the true curvature and
+    scoring steps swing; a quasi-Newton search, which learns the curvature, does not.
+    """
+    if fit.converged:
+        return fit
+
+    def loss(coefficients: FloatArray) -> tuple[float, FloatArray]:
+        here = problem.evaluate(NoisyPoint(coefficients, fit.point.rate, fit.point.asymmetry))
+        score = here.score[: len(coefficients)] + evidence.penalty_score(coefficients)
+        return evidence.penalty(coefficients) - here.log_likelihood, -score
+
+    start = fit.point.coefficients
+    found = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-12}).x
+    here = problem.evaluate(NoisyPoint(found, fit.point.rate, fit.point.asymmetry))
+    return replace(fit, here=here, objective=here.log_likelihood - evidence.penalty(found))
 
 
 def _forgiving_scaling(rows: Rows) -> Scaling:

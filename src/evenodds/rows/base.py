@@ -67,6 +67,8 @@ class Rows(ABC):
         Number of groups, when rows come in groups.
     total_weight : float
         Rows counted with their frequency weights.
+    weighted : bool
+        Whether any row counts for more or less than one.
     """
 
     n_rows: int
@@ -77,6 +79,7 @@ class Rows(ABC):
     negative: Any
     n_groups: int | None
     total_weight: float
+    weighted: bool
 
     @abstractmethod
     def sum_over_rows(self, empty: S) -> S:

@@ -44,6 +44,7 @@ class MemoryRows(Rows):
         self.negative = details.labels.negative
         self.n_groups = details.n_groups
         weights = details.weights
+        self.weighted = weights is not None and bool((weights != 1).any())
         if weights is None:
             self.n_counted, self.total_weight = self.n_rows, float(self.n_rows)
         else:

@@ -8,8 +8,9 @@ from evenodds.inference.noise_aware import AnchorEquations, NullFits
 from evenodds.inference.weights import equal_weights
 from evenodds.model.batch import PairProducts, batches, fit_batch
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import NoisyProblem, fit_noisy, plain_starts
+from evenodds.model.noisy import fit_noisy, plain_starts
 from evenodds.model.noisy_batch import BatchProblem
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.source import read_rows
 from evenodds.simulation.worlds import many_features, skewed, two_bells
 

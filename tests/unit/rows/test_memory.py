@@ -6,7 +6,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.model.logistic import fit_rows
-from evenodds.rows.base import BLOCK_BYTES, rows_in_a_block
+from evenodds.rows.base import rows_in_a_block
 from evenodds.rows.source import read_rows
 
 
@@ -98,5 +98,6 @@ def test_columns_without_names_are_named_by_number():
     assert read_rows([[1.0, 0.0], [2.0, 1.0]], [0, 1]).column(1) == "column 1"
 
 
-def test_blocks_of_usual_width_fit_the_cache():
-    assert rows_in_a_block(20) * 20 * 8 <= BLOCK_BYTES
+@pytest.mark.parametrize("n_features", [3, 20, 100])
+def test_a_block_takes_two_megabytes_at_most(n_features):
+    assert rows_in_a_block(n_features) * n_features * 8 <= 2 * 1024 * 1024
