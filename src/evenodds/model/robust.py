@@ -1,11 +1,12 @@
 """Fitting the clean curve in spite of flipped labels, and saying which labels look flipped."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from evenodds.errors import InputError
+from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import NoisyFit, climb_noisy
 from evenodds.model.noisy_problem import NoisyProblem
@@ -23,6 +24,8 @@ FIRST_RATE = 0.1
 LAST_GAIN = 1e-19
 PATIENCE = 60
 RATE_DIGITS = 4
+# With fewer rows a parameter the shape of the curve says nothing about its plateaus.
+ROWS_A_PARAMETER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +120,10 @@ def _fit_rates(
 
     def candidate(free: float) -> NoisyFit:
         if alpha is not None:
-            return polished(fit_at(free - alpha, (free + alpha) / 2))
+            return fit_at(free - alpha, (free + alpha) / 2)
         if beta is not None:
-            return polished(fit_at(beta - free, (free + beta) / 2))
-        return polished(fit_at(free, None))
+            return fit_at(beta - free, (free + beta) / 2)
+        return fit_at(free, None)
 
     # With one rate known the other is free; with none, the asymmetry is, and tau follows.
     known = alpha if alpha is not None else beta
@@ -133,7 +136,17 @@ def _fit_rates(
         method="bounded",
         options={"xatol": 1e-7},
     )
-    found = candidate(float(best.x)).point
+    chosen = candidate(float(best.x))
+    few = problem.rows.n_counted < ROWS_A_PARAMETER * len(latest.coefficients)
+    if few or chosen.is_step or not chosen.converged:
+        warnings.warn(
+            "these rows are too few, or too cleanly separated, to estimate flip rates from the "
+            "shape of the curve; they are taken as 0: give alpha and beta, or more rows.",
+            ImprecisionWarning,
+            stacklevel=4,
+        )
+        chosen = fit_at((beta or 0.0) - (alpha or 0.0), ((alpha or 0.0) + (beta or 0.0)) / 2)
+    found = chosen.point
     # The likelihood is so flat in the rates that digits beyond these are rounding error.
     low_rate = round(found.rate - found.asymmetry / 2, RATE_DIGITS)
     high_rate = round(found.rate + found.asymmetry / 2, RATE_DIGITS)

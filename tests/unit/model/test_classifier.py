@@ -22,6 +22,7 @@ def data():
     [eo.NoiseAwareLogisticRegression(alpha=0.1, beta=0.05), eo.NoiseAwareLogisticRegression()]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::evenodds.errors.ImprecisionWarning")
 def test_scikit_learn_manners(estimator, check):
     check(estimator)
 
@@ -67,6 +68,13 @@ def test_clean_rates_give_the_plain_fit(data):
     curve = fit_robust(read_rows(X, true), alpha=0.0, beta=0.0, ridge=1e-12)
     expected = eo.fit_logistic(X, true).coefficients
     assert curve.coefficients == pytest.approx(expected, abs=1e-5)
+
+
+def test_separated_labels_warn_that_no_rates_can_be_estimated():
+    X = np.linspace(-1, 1, 30)[:, None]
+    with pytest.warns(eo.ImprecisionWarning, match="to estimate flip rates from the shape"):
+        model = eo.NoiseAwareLogisticRegression().fit(X, (X[:, 0] > 0.01).astype(int))
+    assert (model.alpha_, model.beta_) == (0, 0)
 
 
 def test_rates_that_leave_nothing_are_refused(data):
