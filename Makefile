@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint bench calibration clean
 
@@ -20,17 +21,18 @@ lint: .venv/installed-dev
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.fits
+	$(BIN)/python -m benchmarks.noise_aware
 
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(PIP) -e .
 	touch $@
 
 .venv/installed-%: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	$(PIP) -e '.[$*]'
 	touch $@
 
 clean:
