@@ -76,7 +76,7 @@ def walk(
             known[asymmetry] = statistic(asymmetry)
         return known[asymmetry]
 
-    root = _find_root(at, known, limits, precision=1e-6 if sparing else 1e-8)
+    root = _find_root(at, known, limits, precision=1e-4 if sparing else 1e-8)
     sizes = SPARING_SIZES if sparing else WALKED_SIZES
     for limit in limits:
         _stride(at, root, limit, sizes)
