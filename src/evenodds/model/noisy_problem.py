@@ -17,7 +17,7 @@ THINNING = 16
 SAMPLE_SEED = 19981016
 # When a climb that starts near its end may stop; see `NoisyProblem.last_gain`.
 LAST_GAIN_NEARBY = 1e-8
-LAST_GAIN_MANY_ROWS = 1e-2
+LAST_GAIN_MANY_ROWS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
