@@ -15,6 +15,9 @@ from evenodds.validation import join_quoted, near_misses
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Columns of an anchors file that are not features but what the expert states.
+STATED = ("posterior", "tolerance")
+
 READERS = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 
 
@@ -149,17 +152,24 @@ def _choose_features(table: "pa.Table", columns: Columns, path: Path) -> list[st
 def _anchors_from_file(
     path: Path, features: list[str], columns: Columns, settings: dict[str, Any]
 ) -> Anchors:
-    """Read anchors; columns of the data that are not features may be there and are ignored."""
+    """Read anchors, with a posterior and a tolerance of their own where the file has them."""
     table = read_table(path)
     absent = [name for name in features if name not in table.column_names]
     if absent:
         near = near_misses(absent[0], table.column_names)
-        raise AnchorError(f"{path} has no column {absent[0]!r}, which the data has; {near}")
-    unknown = [n for n in table.column_names if n not in features and n not in columns.others()]
+        raise AnchorError(
+            f"{path} has no column {absent[0]!r}, which the data has; {near} "
+            "Use --features to name the columns to use."
+        )
+    stated = {
+        n: table[n].to_numpy() for n in STATED if n in table.column_names and n not in features
+    }
+    known = {*features, *columns.others(), *stated}
+    unknown = [n for n in table.column_names if n not in known]
     if unknown and columns.features is None:
         near = near_misses(unknown[0], features)
         raise AnchorError(f"{path} has a column {unknown[0]!r} that the data has not; {near}")
-    return Anchors(table.select(features), **settings)
+    return Anchors(table.select(features), **{**settings, **stated})
 
 
 def _anchors_from_column(
@@ -183,13 +193,15 @@ def _anchors_from_column(
         )
     if not marked.any():
         raise AnchorError(f"column {name!r} marks no row as an anchor.")
+    if marked.all():
+        raise AnchorError(f"column {name!r} marks every row as an anchor: none are left to test.")
     points = table.filter(marked).select(features)
     return Anchors(points, posterior=stated, **settings), marked
 
 
 def _is_zero_one(column: Any) -> bool:
-    """Tell an integer column of zeros and ones, which is true and false in a CSV file."""
+    """Tell a column of zeros and ones, which is true and false in a CSV file."""
     import pyarrow as pa  # noqa: PLC0415 - help and version do without it
 
-    values = set(column.unique().to_pylist())
-    return pa.types.is_integer(column.type) and values <= {0, 1, None}
+    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    return numeric and set(column.unique().to_pylist()) <= {0, 1, None}

@@ -2,7 +2,6 @@
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,22 @@ from evenodds.errors import InputError
 from evenodds.files import whole_file
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.model.robust import fit_robust
+from evenodds.rows.labels import read_labels
 from evenodds.rows.source import read_rows
+
+
+def check_flips(path: Path, method: str, inputs: tuple[Path | None, ...]) -> None:
+    """Refuse, before any work, a file that cannot or must not be written."""
+    if method == "wald":
+        raise InputError("--flips needs flip rates, which --method wald does not estimate.")
+    if any(path.resolve() == other.resolve() for other in inputs if other is not None):
+        raise InputError(f"--flips {path} would overwrite the data: name another file.")
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
 
 
 def write_flips(path: Path, inputs: Inputs, result: AsymmetryTestResult) -> None:
     """Write row number, given label and probability of being flipped, most likely first."""
-    if result.alpha is None or result.beta is None:
-        raise InputError("--flips needs flip rates, which --method wald does not estimate.")
     rows = read_rows(
         inputs.features, inputs.labels, positive=result.positive, sample_weight=inputs.weights
     )
@@ -26,14 +34,12 @@ def write_flips(path: Path, inputs: Inputs, result: AsymmetryTestResult) -> None
         [np.asarray(column, dtype=np.float64) for column in inputs.features.columns]
     )
     given = np.asarray(inputs.labels)
-    chances = curve.flip_probability(features, _as_ones(given, result.positive))
+    chances = curve.flip_probability(
+        features, read_labels(given, result.positive).block(slice(None))
+    )
     order = np.argsort(-chances, kind="stable")
     with whole_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["row", "label", "flip_probability"])
         for row in order:
             writer.writerow([int(inputs.row_numbers[row]), given[row], f"{chances[row]:.6f}"])
-
-
-def _as_ones(labels: Any, positive: Any) -> Any:
-    return (labels == positive).astype(np.float64)

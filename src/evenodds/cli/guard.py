@@ -40,6 +40,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(0) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
+        except OSError as error:
+            _fail(f"evenodds: {error.strerror or error}.", BAD_INPUT)
         except Exception as error:
             if os.environ.get("EVENODDS_DEBUG"):
                 raise

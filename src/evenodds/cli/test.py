@@ -115,7 +115,7 @@ def run_test(
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
     from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
-    from evenodds.cli.flips import write_flips  # noqa: PLC0415
+    from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import bootstrap_progress, method_settings  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
@@ -127,6 +127,8 @@ def run_test(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
             "COL. Without any, only --method joint runs, on the shape of the curve alone."
         )
+    if flips is not None:
+        check_flips(flips, method.value, (data, anchors))
     columns = Columns(
         label=label,
         features=_split(features),

@@ -10,6 +10,7 @@ from evenodds.inference.boundary import Boundary, boundary_test
 from evenodds.inference.joint import Joint, joint_test
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald, wald_test
+from evenodds.rows.base import Rows
 from evenodds.rows.source import read_rows
 from evenodds.validation import join_quoted
 
@@ -121,6 +122,7 @@ def asymmetry_test(
     checked_alternative = check_alternative(alternative)
     known = _read_anchors(anchors)
     rows = read_rows(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
+    _check_rarer_label(rows)
     if isinstance(settings, Joint):
         return joint_test(rows, known, settings, checked_alternative)
     if known is None:
@@ -133,6 +135,18 @@ def asymmetry_test(
     if isinstance(settings, Boundary):
         return boundary_test(rows, known, settings, checked_alternative)
     return wald_test(rows, known, settings, checked_alternative)
+
+
+def _check_rarer_label(rows: Rows) -> None:
+    """Refuse data with hardly any row of one label: any verdict on them would be noise."""
+    positives = rows.positive_weight()
+    negatives = rows.total_weight - positives
+    label, count = min((rows.positive, positives), (rows.negative, negatives), key=lambda x: x[1])
+    if count < rows.n_features + 1:
+        raise InputError(
+            f"only {count:g} rows are labelled {label!r}, fewer than the {rows.n_features + 1} "
+            "parameters of the curve: collect more of them, or use fewer columns."
+        )
 
 
 def _read_anchors(anchors: Any) -> Anchors | None:

@@ -40,8 +40,8 @@ class Bootstrap:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self.draws, "draws", at_least=19)
-        check_whole(self.seed, "seed")
+        object.__setattr__(self, "draws", check_whole(self.draws, "draws", at_least=19))
+        object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
 
 
 def check_calibration(value: str) -> None:

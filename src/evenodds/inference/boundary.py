@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import get_args
 
+from scipy.special import expit
+
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.bootstrap import (
@@ -15,8 +17,10 @@ from evenodds.inference.diagnostics import (
     anchor_check,
     companion_check,
     curve_shape_check,
+    groups_check,
     leave_one_out,
     range_check,
+    root_check,
     rows_check,
     step_check,
     tipping_point,
@@ -80,15 +84,15 @@ def boundary_test(
     reference = _reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
     stated = float(statistic.equation.stated[0])
-    slope = stated * (1 - stated)  # from log-odds to posteriors, to first order
+    target = float(statistic.equation.targets[0])
     return AsymmetryTestResult(
         statistic=null.z,
         pvalue=reference.pvalue(null.z, alternative),
         asymmetry=profile.estimate,
         alpha=max(best.point.rate - profile.estimate / 2, 0.0),
         beta=max(best.point.rate + profile.estimate / 2, 0.0),
-        mean_posterior=stated + slope * null.distance,
-        standard_error=slope * null.standard_error,
+        mean_posterior=float(expit(target + null.distance)),
+        standard_error=stated * (1 - stated) * null.standard_error,
         stated_posterior=stated,
         method="boundary",
         alternative=alternative,
@@ -103,14 +107,16 @@ def boundary_test(
         diagnostics=tuple(
             check
             for check in (
-                tipping_point(null, stated),
+                tipping_point(null, stated, alternative, reference),
                 _companion(statistic, equations, optimum.coefficients, alternative),
                 leave_one_out(null_fit, equations, grouped_scores(problem, null_fit)),
                 anchor_check(best, equations, grouped_scores(problem, best)),
                 curve_shape_check(problem, best),
                 range_check(problem.small.rows, points),
+                root_check(profile),
                 step_check(null_fit),
                 rows_check(rows),
+                groups_check(rows),
             )
             if check is not None
         ),

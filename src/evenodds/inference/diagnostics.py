@@ -1,14 +1,16 @@
 """What was checked beside the test itself, each as a number and a plain sentence.
 
 None is acted upon in silence: they qualify a verdict, they never change it. Where a
-check needs a significance level it is 5 %, two-sided.
+check needs a significance level it is 5 %.
 """
 
+import math
+
 import numpy as np
-from scipy.special import chdtrc, expit, ndtri
+from scipy.special import chdtrc, expit
 
 from evenodds.inference.noise_aware import AnchorEquations, Direction, boundary_direction
-from evenodds.inference.profile import pvalue_of
+from evenodds.inference.profile import Alternative, Profile, Reference, pvalue_of
 from evenodds.inference.results import Diagnostic
 from evenodds.model.noisy import NoisyFit, symmetric_inverse
 from evenodds.model.noisy_link import BendSums
@@ -18,22 +20,28 @@ from evenodds.rows.span import Span
 from evenodds.validation import FloatArray
 
 LEVEL = 0.05
-CRITICAL = float(-ndtri(LEVEL / 2))
 # Below this a check that speaks of a wrong model or anchor is a reason for doubt.
 DOUBT_BELOW = 0.01
 # Rows of the rarer label a parameter, below which the normal approximation is poor.
 ROWS_A_PARAMETER = 10
+# Fewer groups than this make their variance unreliable.
+FEW_GROUPS = 30
 # Eigenvalues below this share of the largest count as zero.
 ZERO = 1e-10
 
 
-def tipping_point(null: Direction, stated: float) -> Diagnostic:
+def tipping_point(
+    null: Direction, stated: float, alternative: Alternative, reference: Reference
+) -> Diagnostic:
     """Say how far all anchors would have to be off, together, to change the verdict."""
-    excess = abs(null.distance) - CRITICAL * null.standard_error
-    rejected = excess > 0
-    direction = np.sign(null.distance) if rejected else -np.sign(null.distance)
-    centre = np.log(stated / (1 - stated))
-    moved = float(expit(centre + direction * abs(excess)))
+    above, below = reference.critical(LEVEL, alternative)
+    above = math.inf if alternative == "less" else above
+    below = -math.inf if alternative == "greater" else below
+    rejected = not below <= null.z <= above
+    # Raising the anchors' true log-odds lowers z, so z must come down to here by that shift.
+    nearest = above if abs(null.z - above) <= abs(null.z - below) else below
+    shift = (null.z - nearest) * null.standard_error
+    moved = float(expit(math.log(stated / (1 - stated)) + shift))
     outcome = "no longer reject uniform noise" if rejected else "reject uniform noise"
     return Diagnostic(
         name="tipping point",
@@ -41,8 +49,38 @@ def tipping_point(null: Direction, stated: float) -> Diagnostic:
         concern=rejected and abs(moved - stated) < 0.02,
         message=(
             f"If the true posterior at the anchors were {moved:.2f} on average instead of "
-            f"{stated:.2f}, the test would {outcome}."
+            f"{stated:.2f}, the test would {outcome} at 5%."
         ),
+    )
+
+
+def root_check(profile: Profile) -> Diagnostic | None:
+    """Say so where no asymmetry makes the statistic zero; None where one does."""
+    left = abs(profile(profile.estimate))
+    if left < 0.01:
+        return None
+    return Diagnostic(
+        name="estimate",
+        statistic=left,
+        concern=True,
+        message=(
+            "No asymmetry that could be tried fits these labels and anchors; the estimate is only "
+            "where the search ended. Read the direction, not the size."
+        ),
+    )
+
+
+def groups_check(rows: Rows) -> Diagnostic | None:
+    """Say whether there are enough groups for a variance by groups; None without groups."""
+    if rows.n_groups is None:
+        return None
+    few = rows.n_groups < FEW_GROUPS
+    verdict = "too few for a variance by groups" if few else "enough for a variance by groups"
+    return Diagnostic(
+        name="groups",
+        message=f"There are {rows.n_groups:,} groups: {verdict}.",
+        concern=few,
+        statistic=float(rows.n_groups),
     )
 
 
@@ -229,6 +267,7 @@ def rows_check(rows: Rows) -> Diagnostic:
     positives = rows.positive_weight()
     rarer = min(positives, rows.total_weight - positives) / (rows.n_features + 1)
     few = rarer < ROWS_A_PARAMETER
+    shown = f"{rarer:.1f}" if few else f"{rarer:,.0f}"
     verdict = (
         f"fewer than about {ROWS_A_PARAMETER} make p-values too small"
         if few
@@ -236,7 +275,7 @@ def rows_check(rows: Rows) -> Diagnostic:
     )
     return Diagnostic(
         name="rows per parameter",
-        message=f"There are {rarer:,.0f} rows of the rarer label a parameter: {verdict}.",
+        message=f"There are {shown} rows of the rarer label a parameter: {verdict}.",
         concern=few,
         statistic=rarer,
     )

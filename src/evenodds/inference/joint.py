@@ -15,7 +15,9 @@ from evenodds.inference.diagnostics import (
     anchor_check,
     companion_check,
     curve_shape_check,
+    groups_check,
     range_check,
+    root_check,
     rows_check,
     shape_alone,
     step_check,
@@ -87,6 +89,7 @@ def joint_test(
             range_check(problem.small.rows, points),
         ]
     checks += [curve_shape_check(problem, best), step_check(null_fit), rows_check(rows)]
+    checks += [check for check in (root_check(profile), groups_check(rows)) if check is not None]
     return AsymmetryTestResult(
         statistic=null.z,
         pvalue=pvalue,

@@ -49,8 +49,13 @@ class AnchorEquations:
                 "nothing about where the boundary runs. Leave it out."
             )
         stretch = 1 / (stated * (1 - stated))
+        design = problem.design(points)
+        if not np.abs(design).max() < FARTHEST_ANCHOR:
+            raise AnchorError(
+                "an anchor lies absurdly far from the data: check the units of its columns."
+            )
         return cls(
-            design=problem.design(points),
+            design=design,
             targets=np.log(stated / (1 - stated)),
             covariance=anchors.error_covariance() * np.outer(stretch, stretch),
             stated=stated,
@@ -78,6 +83,8 @@ class AnchorEquations:
         return Evidence.of(self.design, self.targets, self.covariance)
 
 
+# In spreads of a column; beyond it no digits are left.
+FARTHEST_ANCHOR = 1e6
 # Asymmetries that a noise rate of at most 0.49 leaves room for, less a hair.
 LIMITS = (-0.97, 0.97)
 

@@ -19,6 +19,10 @@ from evenodds.validation import check_between
 
 Alternative = Literal["two-sided", "greater", "less"]
 
+# A z of this size is beyond any level in use.
+LARGE = 4.5
+HAIR = 1e-12
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceInterval:
@@ -90,9 +94,16 @@ class Profile:
     estimate: float
 
     def __call__(self, asymmetry: float) -> float:
-        """Return z between the knots without overshooting them; constant beyond the table."""
-        inside = min(max(asymmetry, self.asymmetries[0]), self.asymmetries[-1])
-        return float(PchipInterpolator(self.asymmetries, self.z)(inside))
+        """Return z between the knots without overshooting them.
+
+        Beyond the table it is that of its end where that is large already, else 0: nothing is
+        known there.
+        """
+        if asymmetry <= self.asymmetries[0] or asymmetry >= self.asymmetries[-1]:
+            end = 0 if asymmetry <= self.asymmetries[0] else -1
+            known = asymmetry == self.asymmetries[end] or abs(self.z[end]) >= LARGE
+            return self.z[end] if known else 0.0
+        return float(PchipInterpolator(self.asymmetries, self.z)(asymmetry))
 
     @property
     def at_zero(self) -> float:
@@ -110,13 +121,32 @@ class Profile:
         above, below = reference.critical(1 - level, alternative)
         low = None if alternative == "less" else self.crossing(above, -1)
         high = None if alternative == "greater" else self.crossing(below, 1)
+        kept_low, kept_high = self._agreeing_with_the_test(
+            -1.0 if low is None else low, 1.0 if high is None else high, above, below
+        )
         return ConfidenceInterval(
-            low=-1.0 if low is None else low,
-            high=1.0 if high is None else high,
+            low=kept_low,
+            high=kept_high,
             level=level,
             low_is_limit=low is None,
             high_is_limit=high is None,
         )
+
+    def _agreeing_with_the_test(
+        self, low: float, high: float, above: float, below: float
+    ) -> tuple[float, float]:
+        """Return the interval with 0 inside exactly when 0 is not rejected.
+
+        The piece around the estimate may miss it where z is not monotone, or touch it where z
+        has no root.
+        """
+        if self.at_zero > above and low > -1:
+            return max(low, HAIR), max(high, HAIR)
+        if self.at_zero < below and high < 1:
+            return min(low, -HAIR), min(high, -HAIR)
+        if below <= self.at_zero <= above:
+            return min(low, 0.0), max(high, 0.0)
+        return low, high
 
     def half_width(self, size: float) -> float | None:
         """Return how far from the estimate z reaches `size`, on average; None if nowhere."""

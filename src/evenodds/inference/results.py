@@ -136,17 +136,19 @@ class AsymmetryTestResult:
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
         """Return the mean posteriors that retain uniform noise, two-sided; None without anchors."""
-        from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
+        from scipy.special import expit, logit, ndtri  # noqa: PLC0415 - results load without SciPy
 
         check_between(significance, "significance", 0, 1, closed="neither")
         if self.standard_error is None or self.stated_posterior is None:
             return None
+        centre = self.stated_posterior
         reach = float(-ndtri(significance / 2)) * self.standard_error
-        return RetentionRegion(
-            low=self.stated_posterior - reach,
-            high=self.stated_posterior + reach,
-            significance=significance,
-        )
+        if self.method == "wald":
+            low, high = centre - reach, centre + reach
+        else:  # these tests live on the scale of log-odds
+            target, stretched = logit(centre), reach / (centre * (1 - centre))
+            low, high = expit(target - stretched), expit(target + stretched)
+        return RetentionRegion(low=float(low), high=float(high), significance=significance)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""

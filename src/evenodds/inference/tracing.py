@@ -27,6 +27,8 @@ SMALLEST_STRIDE = 1e-5
 LARGEST_STRIDE = 0.15
 MOST_STRIDES = 20
 MOST_ROOT_STEPS = 25
+# How often a stride into the steps is halved before the search is given up.
+MOST_RETREATS = 4
 
 
 def tabulate(z: Z, estimate: float, limits: tuple[float, float]) -> Profile:
@@ -118,6 +120,11 @@ def _find_root(
         if high - low < 1e-9:
             break
         following = at(ahead)
+        for _ in range(MOST_RETREATS):
+            if following.usable:
+                break
+            ahead = (here + ahead) / 2
+            following = at(ahead)
         if not following.usable:
             break
         # After the first step the slope is taken from the last two values.

@@ -118,7 +118,12 @@ def anchored_curve(
     fit: LogisticFit, anchors: Anchors, points: FloatArray, settings: Wald
 ) -> AnchoredCurve:
     """Combine a fit with anchors, in the order of the fit's features."""
-    covariance = fit.log_odds_covariance(points)
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariance = fit.log_odds_covariance(points)
+    if not np.isfinite(covariance).all():
+        raise AnchorError(
+            "an anchor lies absurdly far from the data: check the units of its columns."
+        )
     if settings.weights == "equal":
         weights = equal_weights(len(anchors))
     else:

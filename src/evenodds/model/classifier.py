@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenodds.errors import MissingExtraError
+from evenodds.errors import InputError, MissingExtraError
 from evenodds.model.robust import fit_robust
 from evenodds.rows.source import read_rows
 from evenodds.validation import FloatArray
@@ -102,8 +102,12 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
     def flip_probability(self, X: Any, y: Any) -> FloatArray:
         """Return how likely each given label is not the true one; sort by it to relabel."""
         features = self._checked(X)
-        labels = (np.asarray(y) == self.classes_[1]).astype(np.float64)
-        return self.curve_.flip_probability(features, labels)
+        given = np.asarray(y)
+        if given.shape != (len(features),):
+            raise InputError(f"y has shape {given.shape} but X has {len(features)} rows.")
+        if not np.isin(given, self.classes_).all():
+            raise InputError(f"y has labels other than {list(self.classes_)!r}, the ones fitted.")
+        return self.curve_.flip_probability(features, (given == self.classes_[1]).astype(float))
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "curve_")

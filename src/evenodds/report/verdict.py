@@ -8,8 +8,8 @@ from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult
 
-# z at which a test of level 5 % has power 80 %: 1.96 + 0.84.
-DETECTED = 2.8
+# How far beyond its critical value z must be centred for a power of 80 %.
+POWER_OF_FOUR_IN_FIVE = 0.84
 
 
 def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
@@ -24,7 +24,7 @@ def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
             f"Uniform noise is not rejected ({show_pvalue(result.pvalue)}).",
             "That does not show that both classes are flipped equally often: "
             f"asymmetries (beta - alpha) {show_interval(interval)} fit these labels too.",
-            _could_have_found(result),
+            _could_have_found(result, significance),
         ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -99,16 +99,17 @@ def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
         few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
     else:
         few, many, bounded = interval.low, interval.high, not interval.high_is_limit
-    if few <= 0 and result.alternative != "two-sided":
-        return ""
-    count = f"{100 * few:.0f} to {100 * many:.0f}" if bounded else f"at least {100 * few:.0f}"
-    return f"Of every 100, about {count} more true {more!r} are flipped than true {less!r}."
+    if few < 0.005:
+        return ""  # nothing to count: the interval reaches down to none
+    count = f"about {100 * few:.0f} to {100 * many:.0f}" if bounded else f"at least {100 * few:.0f}"
+    return f"Of every 100, {count} more true {more!r} are flipped than true {less!r}."
 
 
-def _could_have_found(result: AsymmetryTestResult) -> str:
+def _could_have_found(result: AsymmetryTestResult, significance: float) -> str:
     """Say what asymmetry this data would have found, four times out of five."""
-    reach = result.profile.half_width(DETECTED)
-    if reach is None:
+    above, below = result.reference.critical(significance, result.alternative)
+    reach = result.profile.half_width(max(above, -below) + POWER_OF_FOUR_IN_FIVE)
+    if reach is None or reach >= 1:
         return "These data could hardly have found an asymmetry of any size."
     return f"An asymmetry of about {reach:.2f} would have been found four times out of five."
 

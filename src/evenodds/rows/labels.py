@@ -82,9 +82,11 @@ def as_labels(values: Any, name: str) -> NDArray[Any]:
 
 
 def plain(label: Any) -> Any:
-    """Return a label as a plain Python value, whole floats as ints."""
+    """Return a label as a value that JSON knows, whole floats as ints."""
     value = label.item() if isinstance(label, np.generic) else label
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
 
 
 def _two_numbers(values: NDArray[Any]) -> tuple[Any, Any]:

@@ -166,6 +166,11 @@ def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
         )
     if not weights.any():
         raise InputError("sample_weight is zero everywhere: no rows are left.")
+    if weights.max() > 1e12 or weights.sum() < 1:
+        raise InputError(
+            f"sample_weight adds up to {weights.sum():g} rows: it is how many rows each row stands "
+            "for, so give counts."
+        )
     return weights
 
 
