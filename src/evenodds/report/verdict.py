@@ -94,6 +94,8 @@ def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
     if result.alpha is None:
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
+    if any(check.name == "estimate" for check in result.diagnostics):
+        return ""  # no asymmetry fits, so there is no size to speak of
     more, less = _flipped_more(result)
     if result.statistic < 0:
         few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
