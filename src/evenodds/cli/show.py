@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.results import AsymmetryTestResult
-from evenodds.report.text import facts, prior_facts
+from evenodds.report.text import describe, describe_prior, facts, prior_facts
 from evenodds.report.verdict import next_steps, prior_verdict, verdict
 
 WIDTH = 92
@@ -34,6 +34,9 @@ def show_result(
 ) -> None:
     """Print an asymmetry test: verdict, numbers, what to doubt, what to do."""
     console = make_console()
+    if not console.is_terminal:  # a file or a pipe wants neither colour nor padding
+        print(describe(result, significance, notes))
+        return
     rejected = result.pvalue < significance
     console.print(Text(verdict(result, significance), style="bold red" if rejected else "bold"))
     _print_facts(console, facts(result, significance))
@@ -47,6 +50,9 @@ def show_result(
 def show_prior(result: PriorTestResult, significance: float) -> None:
     """Print a prior test: verdict, then numbers."""
     console = make_console()
+    if not console.is_terminal:
+        print(describe_prior(result, significance))
+        return
     rejected = result.pvalue < significance
     style = "bold red" if rejected else "bold"
     console.print(Text(prior_verdict(result, significance), style=style))

@@ -1,6 +1,7 @@
 """A result as text: the verdict first, then the numbers, then what to doubt."""
 
 import textwrap
+from collections.abc import Sequence
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.results import AsymmetryTestResult
@@ -15,8 +16,10 @@ ALTERNATIVES = {
 }
 
 
-def describe(result: AsymmetryTestResult, significance: float = 0.05) -> str:
-    """Return an asymmetry test as plain text."""
+def describe(
+    result: AsymmetryTestResult, significance: float = 0.05, notes: Sequence[str] = ()
+) -> str:
+    """Return an asymmetry test as plain text; `notes` join what was checked."""
     doubts = [check.message for check in result.diagnostics if check.concern]
     passed = [check.message for check in result.diagnostics if not check.concern]
     return "\n".join(
@@ -25,7 +28,7 @@ def describe(result: AsymmetryTestResult, significance: float = 0.05) -> str:
             "",
             *_aligned(facts(result, significance)),
             *_listed("What to doubt", doubts),
-            *_listed("What was checked", passed),
+            *_listed("What was checked", [*passed, *notes]),
             *_listed("What to do next", next_steps(result, significance)),
         ]
     )
