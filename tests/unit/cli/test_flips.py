@@ -1,0 +1,53 @@
+"""`evenodds test --flips`, with the bundled data whose truth is known."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenodds.simulation import demo
+
+COMMAND = Path(sys.executable).parent / "evenodds"
+INPUTS = [demo.PATIENTS, "--label", demo.LABEL, "--anchors", demo.TOSS_UPS]
+
+
+def _run(*options):
+    arguments = [str(part) for part in (COMMAND, "test", *INPUTS, *options)]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    path = tmp_path_factory.mktemp("flips") / "flips.csv"
+    assert _run("--flips", path).returncode == 0
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_row_is_listed_once(written):
+    assert sorted(int(row["row"]) for row in written) == list(range(demo.N_ROWS))
+
+
+def test_the_likeliest_flips_come_first(written):
+    chances = [float(row["flip_probability"]) for row in written]
+    assert chances == sorted(chances, reverse=True)
+
+
+def test_the_class_that_loses_labels_heads_the_list(written):
+    assert {row["label"] for row in written[:50]} == {"healthy"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--flips", demo.PATIENTS], "would overwrite the data"),
+        (["--flips", "/no/such/folder/x.csv"], "name a file in a folder that exists"),
+        (["--flips", "x.csv", "--method", "wald"], "which --method wald does not estimate"),
+    ],
+)
+def test_a_file_that_must_not_be_written_is_refused(options, message):
+    done = _run(*options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
