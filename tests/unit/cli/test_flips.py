@@ -36,7 +36,8 @@ def test_the_likeliest_flips_come_first(written):
 
 
 def test_the_class_that_loses_labels_heads_the_list(written):
-    assert {row["label"] for row in written[:50]} == {"healthy"}
+    lost = [row["label"] == "healthy" for row in written[:200]]
+    assert sum(lost) > 150
 
 
 @pytest.mark.parametrize(
