@@ -36,7 +36,7 @@ class LogisticProblem:
     def evaluate(self, coefficients: FloatArray) -> Evaluation:
         """Return log-likelihood, score and information (one full pass)."""
         empty = Information(self.scaling.rescaled(coefficients), self.scaling.shift)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore"):
             sums = self.rows.sum_over_rows(empty)
         return Evaluation(
             log_likelihood=sums.log_likelihood,

@@ -94,9 +94,9 @@ class Information:
         # 1 - |y - p| is the fitted probability of the label that was given.
         chances = np.abs(residuals)
         np.subtract(1, chances, out=chances)
-        np.maximum(chances, 1e-300, out=chances)
-        log_chances = np.log(chances, out=chances)
-        curvature = fitted - fitted * fitted
+        log_chances = np.log(chances, out=chances)  # -inf far from the optimum is meant
+        curvature = fitted * fitted
+        np.subtract(fitted, curvature, out=curvature)
         if block.weights is not None:
             residuals *= block.weights
             curvature *= block.weights
@@ -155,6 +155,9 @@ class WeightedGram:
         self._weight += float(weights.sum())
         if not self._symmetric:
             self._border += weights @ features
+            if features.nbytes <= PIECE_BYTES:
+                self._add_general(features, weights)
+                return
             for piece in _pieces(features):
                 self._add_general(features[piece], weights[piece])
             return
