@@ -1,0 +1,105 @@
+"""Few rows, odd rows, far anchors: results stay consistent, refusals stay clear."""
+
+import json
+
+import numpy as np
+import pytest
+
+import evenodds as eo
+
+
+def _draw(n, p, seed):
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, p)) + 0.7 * (2 * true - 1)[:, None]
+    return X, eo.ClassConditionalNoise(0.2, 0.1).flip(true, rng), eo.Anchors(np.zeros((1, p)))
+
+
+@pytest.fixture(scope="module", params=["boundary", "joint"])
+def results(request):
+    cases = [(n, p, seed) for n in (50, 100, 200) for p in (1, 2, 5) for seed in range(4)]
+    return [eo.asymmetry_test(*_draw(*case), method=request.param) for case in cases]
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_the_interval_excludes_zero_exactly_when_the_test_rejects(results, level):
+    for result in results:
+        interval = result.confidence_interval(level)
+        assert (interval.low <= 0 <= interval.high) == (result.pvalue >= 1 - level)
+
+
+def test_equivalence_is_a_probability_wherever_the_profile_ends(results):
+    for result in results:
+        assert all(0 <= result.equivalence(margin).pvalue <= 1 for margin in (0.05, 0.5, 0.99))
+
+
+def test_results_are_valid_json(results):
+    for result in results:
+        again = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        assert eo.AsymmetryTestResult.from_dict(again) == result
+
+
+def test_flip_rates_are_rates(results):
+    for result in results:
+        assert 0 <= result.alpha < 1
+        assert 0 <= result.beta < 1
+
+
+def test_posteriors_are_probabilities():
+    result = eo.asymmetry_test(*_draw(100, 2, 0))
+    region = result.retention_region()
+    assert 0 < region.low < result.stated_posterior < region.high < 1
+
+
+def test_without_a_root_no_size_is_claimed():
+    result = eo.asymmetry_test(*_draw(100, 2, 0))
+    assert "estimate" in [check.name for check in result.diagnostics if check.concern]
+    assert "Of every 100" not in str(result)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_tipping_point_agrees_with_the_verdict(alternative):
+    rng = np.random.default_rng(3)
+    true = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 2)) + (2 * true - 1)[:, None]
+    labels = eo.ClassConditionalNoise(0.2, 0.12).flip(true, rng)
+    anchors = eo.Anchors([[0.0, 0.0], [1.0, -1.0]])
+    result = eo.asymmetry_test(X, labels, anchors, alternative=alternative)
+    message = next(check.message for check in result.diagnostics if check.name == "tipping point")
+    assert ("no longer reject" in message) == (result.pvalue < 0.05)
+
+
+def test_hardly_any_row_of_one_label_is_refused():
+    X, _, anchors = _draw(500, 2, 0)
+    labels = np.zeros(500, dtype=int)
+    labels[3] = 1
+    with pytest.raises(eo.InputError, match="only 1 rows are labelled 1, fewer than the 3"):
+        eo.asymmetry_test(X, labels, anchors)
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint", "wald"])
+def test_an_anchor_absurdly_far_away_is_refused(method):
+    X, labels, _ = _draw(300, 2, 1)
+    with pytest.raises(eo.AnchorError, match="absurdly far from the data"):
+        eo.asymmetry_test(X, labels, eo.Anchors([[1e300, 1.0]]), method=method)
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+def test_weights_that_are_no_counts_are_refused(weight):
+    X, labels, anchors = _draw(300, 2, 1)
+    with pytest.raises(eo.InputError, match="so give counts"):
+        eo.asymmetry_test(X, labels, anchors, sample_weight=np.full(300, weight))
+
+
+def test_two_groups_are_a_reason_for_doubt():
+    X, labels, anchors = _draw(500, 2, 2)
+    result = eo.asymmetry_test(X, labels, anchors, groups=np.arange(500) % 2)
+    check = next(check for check in result.diagnostics if check.name == "groups")
+    assert check.concern
+
+
+def test_dates_as_labels_survive_json():
+    X, labels, anchors = _draw(300, 1, 3)
+    dates = np.where(labels == 1, np.datetime64("2021-01-02"), np.datetime64("2021-01-01"))
+    result = eo.asymmetry_test(X, dates, anchors)
+    assert json.loads(json.dumps(result.to_dict()))["positive"] == "2021-01-02"
