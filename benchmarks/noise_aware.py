@@ -15,7 +15,8 @@ from sklearn.linear_model import LogisticRegression
 
 import evenodds as eo
 from benchmarks.data import FloatArray
-from evenodds.inference.noise_aware import AnchorEquations, BoundaryStatistic
+from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.noise_aware import BoundaryStatistic
 from evenodds.inference.weights import equal_weights
 from evenodds.model.batch import PairProducts, fit_batch
 from evenodds.model.logistic import climb, fit_rows

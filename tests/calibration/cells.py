@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import evenodds as eo
-from evenodds.inference.noise_aware import AnchorEquations, BoundaryStatistic, JointStatistic
+from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.noise_aware import BoundaryStatistic, JointStatistic
 from evenodds.inference.weights import equal_weights
 from evenodds.model.logistic import climb
 from evenodds.model.noisy_problem import NoisyProblem

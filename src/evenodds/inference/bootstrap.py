@@ -7,20 +7,21 @@ the normal distribution where rows are few.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.inference.noise_aware import AnchorEquations
+from evenodds.inference.equations import AnchorEquations
 from evenodds.model.batch import PairProducts, batches
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
 from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
-from evenodds.model.noisy_sums import NoisyPoint
+from evenodds.model.noisy_sums import NoisyPoint, squeezed
 from evenodds.rows.base import Block, Rows
-from evenodds.validation import FloatArray, check_choice, check_whole
+from evenodds.validation import FloatArray, check_whole
 
 Calibration = Literal["asymptotic", "bootstrap"]
 Progress = Callable[[int, int], None]  # draws done, draws in all
@@ -44,11 +45,6 @@ class Bootstrap:
         object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
 
 
-def check_calibration(value: str) -> None:
-    """Refuse an unknown way of calibrating."""
-    check_choice(value, "calibration", ("asymptotic", "bootstrap"))
-
-
 def null_distribution(
     problem: NoisyProblem,
     equations: AnchorEquations,
@@ -62,7 +58,7 @@ def null_distribution(
     design = problem.design(rows.sum_over_rows(AllFeatures()).stacked())
     evidence = equations.evidence()
     batch_problem = BatchProblem(PairProducts.of(design), evidence, null.point.asymmetry)
-    chances = _curve(design, null.point)
+    chances = null.point.squeeze(squeezed(design[:, 1:], null.point.coefficients))
     centre = equations.design @ null.point.coefficients
     root = _root(equations.covariance)
     rng = np.random.default_rng(settings.seed)
@@ -99,11 +95,7 @@ class AllFeatures:
 
     def stacked(self) -> FloatArray:
         """Return all rows in their order."""
-        return np.concatenate([features for _, features in sorted(self.blocks, key=_by_start)])
-
-
-def _by_start(block: tuple[int, FloatArray]) -> int:
-    return block[0]
+        return np.concatenate([features for _, features in sorted(self.blocks, key=itemgetter(0))])
 
 
 def _check_rows(rows: Rows) -> None:
@@ -121,13 +113,6 @@ def _check_rows(rows: Rows) -> None:
             f"calibration='bootstrap' is for small samples, and X has {rows.n_rows:,} rows: with "
             "so many the normal distribution is exact; use calibration='asymptotic'."
         )
-
-
-def _curve(design: FloatArray, point: NoisyPoint) -> FloatArray:
-    """Return the noisy posterior of every row."""
-    steps = 1 / (1 + np.exp(-np.clip(design @ point.coefficients, -500, 500)))
-    curve: FloatArray = point.rate + point.asymmetry / 2 + (1 - 2 * point.rate) * steps
-    return curve
 
 
 def _root(covariance: FloatArray) -> FloatArray:

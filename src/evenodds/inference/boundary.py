@@ -10,7 +10,6 @@ from evenodds.errors import AnchorError
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
-    check_calibration,
     null_distribution,
 )
 from evenodds.inference.diagnostics import (
@@ -25,20 +24,20 @@ from evenodds.inference.diagnostics import (
     step_check,
     tipping_point,
 )
+from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import (
     LIMITS,
-    AnchorEquations,
     BoundaryStatistic,
     JointStatistic,
     boundary_direction,
     grouped_scores,
+    nuisance_inverse,
 )
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import NoisyFit, symmetric_inverse
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_choice
@@ -66,7 +65,7 @@ class Boundary:
 
     def __post_init__(self) -> None:
         check_choice(self.weights, "weights", get_args(Weights))
-        check_calibration(self.calibration)
+        check_choice(self.calibration, "calibration", get_args(Calibration))
 
 
 def boundary_test(
@@ -108,8 +107,10 @@ def boundary_test(
             check
             for check in (
                 tipping_point(null, stated, alternative, reference),
-                _companion(statistic, equations, optimum.coefficients, alternative),
-                leave_one_out(null_fit, equations, grouped_scores(problem, null_fit)),
+                _companion(statistic, equations, optimum.coefficients, alternative, reference),
+                leave_one_out(
+                    null_fit, equations, grouped_scores(problem, null_fit), alternative, reference
+                ),
                 anchor_check(best, equations, grouped_scores(problem, best)),
                 curve_shape_check(problem, best),
                 range_check(problem.small.rows, points),
@@ -133,7 +134,8 @@ def _statistic(
     equal = BoundaryStatistic(problem, equations.averaged(equal_weights(n_anchors)), plain)
     if settings.weights == "equal":
         return equal
-    covariance = nuisance_covariance(equal.fits.at(0.0))
+    n_parameters = equations.design.shape[1]
+    covariance = nuisance_inverse(equal.fits.at(0.0))[:n_parameters, :n_parameters]
     weights = optimal_weights(covariance, equations.design)
     return BoundaryStatistic(problem, equations.averaged(weights), plain)
 
@@ -152,22 +154,15 @@ def _reference(statistic: BoundaryStatistic, settings: Boundary) -> Reference:
     return Reference(draws)
 
 
-def nuisance_covariance(fit: NoisyFit) -> FloatArray:
-    """Return the covariance of the coefficients at a null fit, the noise rate estimated."""
-    n_parameters = len(fit.point.coefficients)
-    n_nuisance = n_parameters + fit.rate_is_free
-    inverse = symmetric_inverse(fit.here.information[:n_nuisance, :n_nuisance])
-    return inverse[:n_parameters, :n_parameters]
-
-
 def _companion(
     statistic: BoundaryStatistic,
     equations: AnchorEquations,
     plain: FloatArray,
     alternative: Alternative,
+    reference: Reference,
 ) -> Diagnostic:
-    """Set the joint test beside the boundary test."""
-    boundary = pvalue_of(statistic.at(0.0).z, alternative)
+    """Set the joint test, against the normal law, beside the boundary test as it was asked."""
+    boundary = reference.pvalue(statistic.at(0.0).z, alternative)
     fits = statistic.fits
     try:
         joint = JointStatistic(fits.problem, equations.evidence(), plain, near=fits.at(0.0))

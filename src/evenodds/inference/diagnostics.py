@@ -9,8 +9,9 @@ import math
 import numpy as np
 from scipy.special import chdtrc, expit
 
-from evenodds.inference.noise_aware import AnchorEquations, Direction, boundary_direction
-from evenodds.inference.profile import Alternative, Profile, Reference, pvalue_of
+from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.noise_aware import Direction, boundary_direction
+from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import Diagnostic
 from evenodds.model.noisy import NoisyFit, symmetric_inverse
 from evenodds.model.noisy_link import BendSums
@@ -155,9 +156,7 @@ def _anchor_gaps(
     One scoring step in (theta, tau, Delta), without the anchors, from the fit.
     """
     n_parameters = len(fit.point.coefficients)
-    kept = [*range(n_parameters), n_parameters + 1]
-    if fit.rate_is_free:
-        kept.append(n_parameters)
+    kept = _estimated(fit)
     inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
     step = inverse @ fit.here.score[kept]
     coefficients = fit.point.coefficients + step[:n_parameters]
@@ -170,8 +169,19 @@ def _anchor_gaps(
     return design @ coefficients - equations.targets, curve + equations.covariance
 
 
+def _estimated(fit: NoisyFit) -> list[int]:
+    """Return the places of theta, Delta and, where it is free, tau among all parameters."""
+    n_parameters = len(fit.point.coefficients)
+    free_rate = [n_parameters] if fit.rate_is_free else []
+    return [*range(n_parameters), n_parameters + 1, *free_rate]
+
+
 def leave_one_out(
-    null: NoisyFit, equations: AnchorEquations, group_scores: FloatArray | None
+    null: NoisyFit,
+    equations: AnchorEquations,
+    group_scores: FloatArray | None,
+    alternative: Alternative,
+    reference: Reference,
 ) -> Diagnostic | None:
     """Say whether any single anchor decides the verdict; None with one anchor."""
     n_anchors = len(equations.targets)
@@ -182,7 +192,7 @@ def leave_one_out(
         weights = np.full(n_anchors, 1 / (n_anchors - 1))
         weights[left_out] = 0
         without = boundary_direction(null, equations.averaged(weights), group_scores)
-        pvalues.append(pvalue_of(without.z, "two-sided"))
+        pvalues.append(reference.pvalue(without.z, alternative))
     low, high = min(pvalues), max(pvalues)
     mixed = low < LEVEL <= high
     message = f"Leaving out one anchor at a time gives p-values from {low:.2g} to {high:.2g}"
@@ -203,10 +213,7 @@ def curve_shape_check(problem: NoisyProblem, fit: NoisyFit) -> Diagnostic:
     seen = problem.small
     here = fit.here if seen is problem else seen.evaluate(fit.point)
     sums = seen.rows.sum_over_rows(BendSums(seen.outside(fit.point), seen.scaling.shift))
-    n_parameters = len(fit.point.coefficients)
-    kept = [*range(n_parameters), n_parameters + 1]
-    if fit.rate_is_free:
-        kept.append(n_parameters)
+    kept = _estimated(fit)
     inverse = symmetric_inverse(here.information[np.ix_(kept, kept)])
     shared = (sums.with_others * problem.factors)[:, kept]
     lever = shared @ inverse

@@ -1,6 +1,7 @@
 """The model-based companion: anchors and the whole shape of the curve together."""
 
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 
@@ -8,7 +9,6 @@ from evenodds.anchors import Anchors
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
-    check_calibration,
     null_distribution,
 )
 from evenodds.inference.diagnostics import (
@@ -22,9 +22,9 @@ from evenodds.inference.diagnostics import (
     shape_alone,
     step_check,
 )
+from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import (
     LIMITS,
-    AnchorEquations,
     BoundaryStatistic,
     JointStatistic,
     grouped_scores,
@@ -38,7 +38,7 @@ from evenodds.model.evidence import Evidence
 from evenodds.model.logistic import climb
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, check_choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Joint:
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
 
     def __post_init__(self) -> None:
-        check_calibration(self.calibration)
+        check_choice(self.calibration, "calibration", get_args(Calibration))
 
 
 def joint_test(

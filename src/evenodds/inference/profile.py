@@ -107,7 +107,7 @@ class Profile:
 
     @property
     def at_zero(self) -> float:
-        """Z of the hypothesis that there is no asymmetry."""
+        """Value of z at no asymmetry: the test itself."""
         return self.z[self.asymmetries.index(0.0)]
 
     def interval(

@@ -21,7 +21,7 @@ CONTRADICTION = 1e-8
 class Evidence:
     """Constraints and a Gaussian term on d coefficients.
 
-    The coefficients are ``origin + basis @ free``; the Gaussian term takes
+    The coefficients are ``origin + basis @ free`` with orthonormal columns; the Gaussian term takes
     ``(theta' K theta)/2 - k'theta + constant`` off the log-likelihood.
     """
 
@@ -85,15 +85,11 @@ class Evidence:
         score: FloatArray = self.pull - self.precision @ coefficients
         return score
 
-    def onto(self, coefficients: FloatArray, metric: FloatArray) -> FloatArray:
-        """Return the nearest coefficients that obey the constraints, in a metric's norm."""
-        if self.basis.shape[1] == len(coefficients):
-            return coefficients
-        weighted = self.basis.T @ metric
-        free = np.linalg.lstsq(
-            weighted @ self.basis, weighted @ (coefficients - self.origin), rcond=None
-        )[0]
-        projected: FloatArray = self.origin + self.basis @ free
+    def onto(self, coefficients: FloatArray) -> FloatArray:
+        """Return the nearest coefficients that obey the constraints, for one row or many."""
+        projected: FloatArray = (
+            self.origin + (coefficients - self.origin) @ self.basis @ self.basis.T
+        )
         return projected
 
 

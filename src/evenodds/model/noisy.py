@@ -74,14 +74,19 @@ def plain_starts(coefficients: FloatArray, asymmetry: float, n_rows: int) -> lis
 
     In few and noisy rows the likelihood may prefer a step, so there one start is steep.
     """
-    starts = [(rate, 1.0) for rate in START_RATES]
-    if n_rows < FEW_ROWS_A_PARAMETER * len(coefficients):
-        starts.append(STEEP_START)
-    points = []
-    for rate, steepness in starts:
-        tau = max(rate, abs(asymmetry) / 2 + 1e-3)
-        points.append(NoisyPoint(steepness * coefficients / (1 - 2 * tau), tau, asymmetry))
-    return points
+    return [
+        NoisyPoint(stretch * coefficients, rate, asymmetry)
+        for rate, stretch in start_shapes(n_rows, len(coefficients), asymmetry)
+    ]
+
+
+def start_shapes(n_rows: int, n_parameters: int, asymmetry: float) -> list[tuple[float, float]]:
+    """Return noise rates to start from, and how far each stretches a plain fit."""
+    shapes = [(rate, 1.0) for rate in START_RATES]
+    if n_rows < FEW_ROWS_A_PARAMETER * n_parameters:
+        shapes.append(STEEP_START)
+    rates = [(max(rate, abs(asymmetry) / 2 + 1e-3), steepness) for rate, steepness in shapes]
+    return [(rate, steepness / (1 - 2 * rate)) for rate, steepness in rates]
 
 
 def fit_noisy(
@@ -113,7 +118,7 @@ def climb_noisy(
     """
     bounds = rates or rate_bounds(asymmetry)
     rate = min(max(start.rate, bounds[0]), bounds[1])
-    theta = evidence.onto(start.coefficients, np.eye(len(start.coefficients)))
+    theta = evidence.onto(start.coefficients)
     here = problem.evaluate(NoisyPoint(theta, rate, asymmetry))
     objective = here.log_likelihood - evidence.penalty(theta)
     damping, creeping = 0.0, 0
@@ -144,7 +149,7 @@ def climb_noisy(
             secant = None
             if damping > 1e12:
                 return NoisyFit(here, objective, free, False, step_number)
-    return NoisyFit(here, objective, free, False, MAX_STEPS)
+    return NoisyFit(here, objective, free, False, step_number)
 
 
 def asymmetry_direction(fit: NoisyFit) -> FloatArray:

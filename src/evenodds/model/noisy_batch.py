@@ -15,14 +15,12 @@ from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import (
     CREEP,
     CREEP_OF_STEPS,
-    FEW_ROWS_A_PARAMETER,
     LARGEST_RATE,
     LAST_GAIN,
     MAX_CREEPING,
     MAX_STEPS,
-    START_RATES,
-    STEEP_START,
     STEP_ROWS_A_PARAMETER,
+    start_shapes,
 )
 from evenodds.model.noisy_batch_steps import (
     Mask,
@@ -81,21 +79,17 @@ class BatchProblem:
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
         n = len(plain)
         yield np.tile(start.coefficients, (n, 1)), np.full(n, start.rate)
-        starts = [(rate, 1.0) for rate in START_RATES]
-        if len(self.pairs.design) < FEW_ROWS_A_PARAMETER * plain.shape[1]:
-            starts.append(STEEP_START)
-        for rate, steepness in starts:
-            tau = max(rate, abs(self.asymmetry) / 2 + 1e-3)
-            yield steepness * plain / (1 - 2 * tau), np.full(n, tau)
+        n_rows, n_parameters = self.pairs.design.shape
+        for rate, stretch in start_shapes(n_rows, n_parameters, self.asymmetry):
+            yield stretch * plain, np.full(n, rate)
 
     def _climb(
         self, labels: FloatArray, pulls: FloatArray, theta: FloatArray, rate: FloatArray
     ) -> NoisyBatch:
         """Climb with a whole batch; see `noisy.climb_noisy` for the steps."""
         n, low = len(labels), abs(self.asymmetry) / 2
-        basis, origin = self.evidence.basis, self.evidence.origin
-        theta = origin + (theta - origin) @ basis @ basis.T
-        here = self._evaluate(labels, pulls, theta, rate)
+        basis = self.evidence.basis
+        here = self._evaluate(labels, pulls, self.evidence.onto(theta), rate)
         damping, creeping = np.zeros(n), np.zeros(n, dtype=int)
         converged, free = np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
         secants = Secants.none(n, basis.shape[1] + 1)

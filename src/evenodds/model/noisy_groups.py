@@ -23,7 +23,7 @@ class GroupedNoisyScores:
         point = self.point
         features = shifted(block.features, self.shift)
         steps = squeezed(features, point.coefficients)
-        fitted = point.rate + point.asymmetry / 2 + (1 - 2 * point.rate) * steps
+        fitted = point.squeeze(steps)
         weighted = (block.labels - fitted) / (fitted * (1 - fitted))
         if block.weights is not None:
             weighted *= block.weights

@@ -34,7 +34,7 @@ class BendSums:
         features = shifted(block.features, self.shift)
         steps = squeezed(features, point.coefficients)
         log_odds = np.clip(np.log(steps / (1 - steps)), -HELD_AT, HELD_AT)
-        fitted = point.rate + point.asymmetry / 2 + (1 - 2 * point.rate) * steps
+        fitted = point.squeeze(steps)
         precision = 1 / (fitted * (1 - fitted))
         if block.weights is not None:
             precision *= block.weights

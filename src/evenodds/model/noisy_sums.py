@@ -25,6 +25,12 @@ class NoisyPoint:
     rate: float
     asymmetry: float
 
+    def squeeze(self, steps: FloatArray) -> FloatArray:
+        """Return the noisy posterior where the clean one is `steps`."""
+        fitted = (1 - 2 * self.rate) * steps
+        fitted += self.rate + self.asymmetry / 2
+        return fitted
+
 
 class NoisySums:
     """Log-likelihood, score and expected information at a point.
@@ -55,8 +61,7 @@ class NoisySums:
         features = shifted(block.features, self.shift)
         steps = squeezed(features, point.coefficients)
         slopes = steps * (1 - steps)
-        fitted = (1 - 2 * point.rate) * steps
-        fitted += point.rate + point.asymmetry / 2
+        fitted = point.squeeze(steps)
         residuals = block.labels - fitted
         chances = 1 - np.abs(residuals)
         precision = 1 / (fitted * (1 - fitted))
@@ -121,8 +126,7 @@ class NoisyScore:
         point = self.point
         features = shifted(block.features, self.shift)
         steps = squeezed(features, point.coefficients)
-        fitted = (1 - 2 * point.rate) * steps
-        fitted += point.rate + point.asymmetry / 2
+        fitted = point.squeeze(steps)
         weighted = (block.labels - fitted) / (fitted * (1 - fitted))
         if block.weights is not None:
             weighted *= block.weights

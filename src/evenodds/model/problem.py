@@ -55,16 +55,8 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
     RankError
         If a column is constant or repeats others.
     """
-    with np.errstate(invalid="ignore", over="ignore"):
-        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
-    if not np.isfinite(moments.products).all():
-        refuse_missing(rows)
-        raise InputError("X has values so large that their squares overflow: rescale its columns.")
-    means = moments.means
-    far = np.abs(means) > FAR_FROM_ZERO * moments.spreads
-    shift = np.where(far, means, 0.0) if far.any() else None
-    if shift is not None:
-        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift)))
+    moments, shift = measure_columns(rows)
+    means = moments.means if shift is None else moments.means + shift
     constant = moments.spreads <= CONSTANT * np.abs(means)
     if constant.any():
         _refuse_constant(rows, int(np.argmax(constant)), float(means[np.argmax(constant)]))
@@ -72,6 +64,26 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
     scaling = Scaling.by(shift, moments.spreads)
     start = _least_squares_start(moments)
     return LogisticProblem(rows, scaling), start / scaling.factors
+
+
+def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:
+    """Return the moments of the columns, and the shift they are about if one is needed.
+
+    Raises
+    ------
+    InputError
+        If values are missing or infinite, or too large to be squared.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
+    if not np.isfinite(moments.products).all():
+        refuse_missing(rows)
+        raise InputError("X has values so large that their squares overflow: rescale its columns.")
+    far = np.abs(moments.means) > FAR_FROM_ZERO * moments.spreads
+    if not far.any():
+        return moments, None
+    shift = np.where(far, moments.means, 0.0)
+    return ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift))), shift
 
 
 def _least_squares_start(moments: ColumnMoments) -> FloatArray:

@@ -11,10 +11,9 @@ from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import NoisyFit, climb_noisy
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
-from evenodds.model.scaling import FAR_FROM_ZERO, ColumnMoments, Scaling
-from evenodds.model.sums import Moments
+from evenodds.model.problem import measure_columns
+from evenodds.model.scaling import Scaling
 from evenodds.rows.base import Rows
-from evenodds.rows.missing import refuse_missing
 from evenodds.validation import FloatArray, check_between
 
 # How far the search goes: for a flip rate when the other is known, else for the asymmetry.
@@ -177,15 +176,7 @@ def _polished(problem: NoisyProblem, evidence: Evidence, fit: NoisyFit) -> Noisy
 
 def _forgiving_scaling(rows: Rows) -> Scaling:
     """Return a scaling that takes constant columns as they are: the ridge copes with them."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
-    if not np.isfinite(moments.products).all():
-        refuse_missing(rows)
-        raise InputError("X has values so large that their squares overflow: rescale its columns.")
-    far = np.abs(moments.means) > FAR_FROM_ZERO * moments.spreads
-    shift = np.where(far, moments.means, 0.0) if far.any() else None
-    if shift is not None:
-        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift)))
+    moments, shift = measure_columns(rows)
     return Scaling.by(shift, np.where(moments.spreads > 0, moments.spreads, 1.0))
 
 

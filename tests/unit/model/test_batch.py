@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.noise_aware import AnchorEquations, NullFits
+from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.null_fits import NullFits
 from evenodds.inference.weights import equal_weights
 from evenodds.model.batch import PairProducts, batches, fit_batch
 from evenodds.model.logistic import climb
