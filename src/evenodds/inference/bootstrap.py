@@ -14,6 +14,8 @@ import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.null_fits import NullFits
+from evenodds.inference.profile import Reference
 from evenodds.model.batch import PairProducts, batches
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import NoisyFit
@@ -43,6 +45,20 @@ class Bootstrap:
     def __post_init__(self) -> None:
         object.__setattr__(self, "draws", check_whole(self.draws, "draws", at_least=19))
         object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
+
+
+def reference_for(
+    calibration: Calibration,
+    settings: Bootstrap,
+    fits: NullFits,
+    equations: AnchorEquations,
+    statistic: Callable[[NoisyFit, AnchorEquations], float],
+) -> Reference:
+    """Return what z is compared with: the normal law, or its own under uniform noise."""
+    if calibration == "asymptotic":
+        return Reference()
+    null = fits.at(0.0)
+    return Reference(null_distribution(fits.problem, equations, null, statistic, settings))
 
 
 def null_distribution(

@@ -10,7 +10,7 @@ from evenodds.errors import AnchorError
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
-    null_distribution,
+    reference_for,
 )
 from evenodds.inference.diagnostics import (
     anchor_check,
@@ -33,6 +33,7 @@ from evenodds.inference.noise_aware import (
     grouped_scores,
     nuisance_inverse,
 )
+from evenodds.inference.outcome import Asked, AtAnchors, outcome
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import walk
@@ -80,49 +81,47 @@ def boundary_test(
     statistic = _statistic(problem, equations, optimum.coefficients, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
-    reference = _reference(statistic, settings)
+    reference = reference_for(
+        settings.calibration,
+        settings.bootstrap,
+        statistic.fits,
+        statistic.equation,
+        lambda fit, equation: boundary_direction(fit, equation).z,
+    )
     best = statistic.fits.at(profile.estimate)
     stated = float(statistic.equation.stated[0])
     target = float(statistic.equation.targets[0])
-    return AsymmetryTestResult(
-        statistic=null.z,
-        pvalue=reference.pvalue(null.z, alternative),
-        asymmetry=profile.estimate,
-        alpha=max(best.point.rate - profile.estimate / 2, 0.0),
-        beta=max(best.point.rate + profile.estimate / 2, 0.0),
-        mean_posterior=float(expit(target + null.distance)),
-        standard_error=stated * (1 - stated) * null.standard_error,
-        stated_posterior=stated,
-        method="boundary",
-        alternative=alternative,
-        settings={"weights": settings.weights, "calibration": settings.calibration},
-        positive=rows.positive,
-        negative=rows.negative,
-        n_rows=round(rows.total_weight),
-        n_features=rows.n_features,
-        n_anchors=len(anchors),
-        tolerance=anchors.tolerance_range(),
-        shared_tolerance=anchors.shared_tolerance,
-        diagnostics=tuple(
-            check
-            for check in (
-                tipping_point(null, stated, alternative, reference),
-                _companion(statistic, equations, optimum.coefficients, alternative, reference),
-                leave_one_out(
-                    null_fit, equations, grouped_scores(problem, null_fit), alternative, reference
-                ),
-                anchor_check(best, equations, grouped_scores(problem, best)),
-                curve_shape_check(problem, best),
-                range_check(problem.small.rows, points),
-                root_check(profile),
-                step_check(null_fit),
-                rows_check(rows),
-                groups_check(rows),
-            )
-            if check is not None
+    return outcome(
+        Asked(
+            method="boundary",
+            settings={"weights": settings.weights, "calibration": settings.calibration},
+            alternative=alternative,
+            rows=rows,
+            anchors=anchors,
         ),
-        profile=profile,
-        reference=reference,
+        null,
+        best,
+        profile,
+        reference,
+        at_anchors=AtAnchors(
+            mean_posterior=float(expit(target + null.distance)),
+            standard_error=stated * (1 - stated) * null.standard_error,
+            stated_posterior=stated,
+        ),
+        checks=(
+            tipping_point(null, stated, alternative, reference),
+            _companion(statistic, equations, optimum.coefficients, alternative, reference),
+            leave_one_out(
+                null_fit, equations, grouped_scores(problem, null_fit), alternative, reference
+            ),
+            anchor_check(best, equations, grouped_scores(problem, best)),
+            curve_shape_check(problem, best),
+            range_check(problem.small.rows, points),
+            root_check(profile),
+            step_check(null_fit),
+            rows_check(rows),
+            groups_check(rows),
+        ),
     )
 
 
@@ -138,20 +137,6 @@ def _statistic(
     covariance = nuisance_inverse(equal.fits.at(0.0))[:n_parameters, :n_parameters]
     weights = optimal_weights(covariance, equations.design)
     return BoundaryStatistic(problem, equations.averaged(weights), plain)
-
-
-def _reference(statistic: BoundaryStatistic, settings: Boundary) -> Reference:
-    """Return what z is compared with."""
-    if settings.calibration == "asymptotic":
-        return Reference()
-    draws = null_distribution(
-        statistic.fits.problem,
-        statistic.equation,
-        statistic.fits.at(0.0),
-        lambda fit, equation: boundary_direction(fit, equation).z,
-        settings.bootstrap,
-    )
-    return Reference(draws)
 
 
 def _companion(

@@ -15,6 +15,8 @@ from evenodds.validation import FloatArray
 
 # Numbers in one array of a batch: small enough to stay in a core's cache.
 BATCH_NUMBERS = 1 << 16
+# Products of columns kept in memory (80 MB); beyond this they are made again for each batch.
+MOST_KEPT_PRODUCTS = 10_000_000
 # Coefficients that move less than this have settled: the step that showed it leaves an error
 # far smaller still.
 LAST_STEP = 1e-6
@@ -34,26 +36,49 @@ class BatchFit:
 
 @dataclass(frozen=True, slots=True)
 class PairProducts:
-    """A design with the products of every pair of its columns."""
+    """A design with the products of every pair of its columns.
+
+    The products are kept where they take little memory, else made again in pieces.
+    """
 
     design: FloatArray  # (rows, d), with a leading 1
-    products: FloatArray  # (rows, d (d + 1) / 2)
+    products: FloatArray | None  # (rows, d (d + 1) / 2)
 
     @classmethod
     def of(cls, design: FloatArray) -> "PairProducts":
-        """Multiply every pair of columns."""
-        upper = np.triu_indices(design.shape[1])
-        return cls(design, design[:, upper[0]] * design[:, upper[1]])
+        """Multiply every pair of columns, if the products are few enough to keep."""
+        n_rows, n_columns = design.shape
+        few = n_rows * n_columns * (n_columns + 1) // 2 <= MOST_KEPT_PRODUCTS
+        return cls(design, _multiply_pairs(design) if few else None)
 
     def grams(self, weights: FloatArray) -> FloatArray:
         """Return ``X' W X`` for each row of `weights` (replicates, rows)."""
         n_columns = self.design.shape[1]
-        flat = weights @ self.products
+        flat = self._flat_grams(weights)
         grams = np.empty((len(weights), n_columns, n_columns))
         rows, columns = np.triu_indices(n_columns)
         grams[:, rows, columns] = flat
         grams[:, columns, rows] = flat
         return grams
+
+    def _flat_grams(self, weights: FloatArray) -> FloatArray:
+        """Return the upper triangles of the gram matrices, one a row."""
+        if self.products is not None:
+            return weights @ self.products
+        n_columns = self.design.shape[1]
+        total = np.zeros((len(weights), n_columns * (n_columns + 1) // 2))
+        length = max(1, BATCH_NUMBERS // total.shape[1])
+        for start in range(0, len(self.design), length):
+            piece = slice(start, start + length)
+            total += weights[:, piece] @ _multiply_pairs(self.design[piece])
+        return total
+
+
+def _multiply_pairs(design: FloatArray) -> FloatArray:
+    """Return the product of every pair of columns, upper triangle by rows."""
+    rows, columns = np.triu_indices(design.shape[1])
+    products: FloatArray = design[:, rows] * design[:, columns]
+    return products
 
 
 def fit_batch(pairs: PairProducts, labels: NDArray[np.generic], start: FloatArray) -> BatchFit:

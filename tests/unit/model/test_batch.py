@@ -54,6 +54,15 @@ def test_pair_products_give_every_gram_matrix():
     assert np.allclose(PairProducts.of(design).grams(weights), expected, atol=1e-13)
 
 
+def test_products_made_in_pieces_give_the_same(monkeypatch):
+    rng = np.random.default_rng(2)
+    design, weights = rng.normal(size=(301, 4)), rng.random((5, 301))
+    kept = PairProducts.of(design).grams(weights)
+    monkeypatch.setattr("evenodds.model.batch.MOST_KEPT_PRODUCTS", 0)
+    monkeypatch.setattr("evenodds.model.batch.BATCH_NUMBERS", 500)
+    assert np.allclose(PairProducts.of(design).grams(weights), kept, rtol=1e-13)
+
+
 @pytest.mark.parametrize("tolerance", [0.0, 0.1])
 @pytest.mark.parametrize(
     "world", [two_bells(), two_bells(0.15), skewed(), many_features(4)], ids=lambda w: w.name
