@@ -15,12 +15,9 @@ from sklearn.linear_model import LogisticRegression
 
 import evenodds as eo
 from benchmarks.data import FloatArray
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.noise_aware import BoundaryStatistic
-from evenodds.inference.weights import equal_weights
 from evenodds.model.batch import PairProducts, fit_batch
-from evenodds.model.logistic import climb, fit_rows
-from evenodds.model.noisy_problem import NoisyProblem
+from evenodds.model.logistic import fit_rows
+from evenodds.inference.null_test import null_statistic
 from evenodds.rows.source import read_rows
 
 N_ANCHORS = 8
@@ -106,12 +103,7 @@ def make_noisy(n_rows: int, n_columns: int) -> tuple[FloatArray, FloatArray, eo.
 
 def boundary_alone(X: FloatArray, labels: FloatArray, anchors: eo.Anchors) -> float:
     """Return the boundary statistic of uniform noise, and nothing else."""
-    rows = read_rows(X, labels)
-    plain, optimum = climb(rows)
-    problem = NoisyProblem.of(rows, plain.scaling)
-    equations = AnchorEquations.of(anchors, anchors.points, problem)
-    one = equations.averaged(equal_weights(len(anchors)))
-    return BoundaryStatistic(problem, one, optimum.coefficients).at(0.0).z
+    return null_statistic(read_rows(X, labels), anchors, eo.Boundary())[0]
 
 
 def cpu(job: Callable[[], object]) -> float:

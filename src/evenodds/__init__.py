@@ -7,6 +7,7 @@ import importlib
 from typing import Any
 
 _HOME = {
+    "AnchorVariance": "planning.summary",
     "Anchors": "anchors",
     "AnchorError": "errors",
     "AsymmetryTestResult": "inference.results",
@@ -25,12 +26,21 @@ _HOME = {
     "PriorTestResult": "inference.prior",
     "RankError": "errors",
     "SeparationError": "errors",
+    "RejectionRate": "simulation.rejection",
+    "Trial": "simulation.world",
     "UniformNoise": "noise",
     "Wald": "inference.wald",
+    "World": "simulation.world",
     "__version__": "version",
+    "anchors_needed": "planning.solve",
     "asymmetry_test": "inference.asymmetry",
+    "data_world": "simulation.own_data",
+    "detectable_asymmetry": "planning.solve",
     "fit_logistic": "model.logistic",
+    "power": "planning.power",
     "prior_test": "inference.prior",
+    "rejection_rate": "simulation.rejection",
+    "sample_size": "planning.solve",
 }
 
 __all__ = list(_HOME)

@@ -45,4 +45,14 @@ from evenodds.noise import (
 from evenodds.noise import (
     UniformNoise as UniformNoise,
 )
+from evenodds.planning.power import power as power
+from evenodds.planning.solve import anchors_needed as anchors_needed
+from evenodds.planning.solve import detectable_asymmetry as detectable_asymmetry
+from evenodds.planning.solve import sample_size as sample_size
+from evenodds.planning.summary import AnchorVariance as AnchorVariance
+from evenodds.simulation.own_data import data_world as data_world
+from evenodds.simulation.rejection import RejectionRate as RejectionRate
+from evenodds.simulation.rejection import rejection_rate as rejection_rate
+from evenodds.simulation.world import Trial as Trial
+from evenodds.simulation.world import World as World
 from evenodds.version import __version__ as __version__

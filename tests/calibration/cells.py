@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 import evenodds as eo
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.noise_aware import BoundaryStatistic, JointStatistic
-from evenodds.inference.weights import equal_weights
-from evenodds.model.logistic import climb
-from evenodds.model.noisy_problem import NoisyProblem
+from evenodds.inference.noise_aware import FittedRows
+from evenodds.inference.null_test import null_statistic
 from evenodds.rows.source import read_rows
-from evenodds.simulation.worlds import World, many_features, skewed, two_bells
+from evenodds.simulation.setting import Setting
+from evenodds.simulation.worlds import many_features, skewed, two_bells
 
 WORLDS = {
     "paper": two_bells(),
@@ -45,14 +41,17 @@ class Cell:
 
     def draw(self, seed: int, run: int):
         """Return features, noisy labels and anchors of one run, the same whoever asks."""
-        rng = np.random.default_rng([seed, run])
-        world: World = WORLDS[self.world]
-        X, y = world.draw_rows(self.n, rng)
-        labels = eo.ClassConditionalNoise(self.alpha, self.beta).flip(y, rng)
-        anchors = world.draw_anchors(
-            self.k, rng, tolerance=self.tolerance, shared_tolerance=self.shared
+        setting = Setting(
+            world=WORLDS[self.world],
+            noise=eo.ClassConditionalNoise(self.alpha, self.beta),
+            n_rows=self.n,
+            n_anchors=self.k,
+            tolerance=self.tolerance,
+            shared_tolerance=self.shared,
+            seed=seed,
         )
-        return X, labels, anchors
+        trial = setting.draw(run)
+        return trial.features, trial.labels, trial.anchors
 
 
 def level_cell(world, n, k, tau, tolerance=0.0, shared=0.0):
@@ -101,10 +100,7 @@ POWER_CELLS = (
 def null_statistics(X, labels, anchors) -> tuple[float, float]:
     """Return z(0) of the boundary and of the joint test, without the rest of a result."""
     rows = read_rows(X, labels)
-    plain, optimum = climb(rows)
-    problem = NoisyProblem.of(rows, plain.scaling)
-    equations = AnchorEquations.of(anchors, anchors.points, problem)
-    one = equations.averaged(equal_weights(len(anchors)))
-    boundary = BoundaryStatistic(problem, one, optimum.coefficients).at(0.0).z
-    joint = JointStatistic(problem, equations.evidence(), optimum.coefficients).at(0.0).z
+    fitted = FittedRows.of(rows)
+    boundary, _ = null_statistic(rows, anchors, eo.Boundary(), fitted)
+    joint, _ = null_statistic(rows, anchors, eo.Joint(), fitted)
     return boundary, joint

@@ -118,7 +118,7 @@ def asymmetry_test(
     >>> round(result.asymmetry, 2), round(result.alpha, 2), round(result.beta, 2)
     (-0.2, 0.3, 0.1)
     """
-    settings = _read_method(method)
+    settings = read_method(method)
     checked_alternative = check_alternative(alternative)
     known = _read_anchors(anchors)
     rows = read_rows(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
@@ -158,7 +158,7 @@ def _read_anchors(anchors: Any) -> Anchors | None:
     return anchors
 
 
-def _read_method(method: str | Method) -> Method:
+def read_method(method: str | Method) -> Method:
     """Return the settings behind a method's name."""
     if isinstance(method, Method):
         return method

@@ -28,6 +28,7 @@ from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
+    FittedRows,
     JointStatistic,
     boundary_direction,
     grouped_scores,
@@ -38,10 +39,8 @@ from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
-from evenodds.model.logistic import climb
-from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
-from evenodds.validation import FloatArray, check_choice
+from evenodds.validation import check_choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +74,13 @@ def boundary_test(
     """Run the boundary test on checked rows; see `asymmetry_test`."""
     points = anchors.points_for(rows.feature_names, rows.n_features)
     check_weights(settings.weights, anchors)
-    plain, optimum = climb(rows)
-    problem = NoisyProblem.of(rows, plain.scaling)
+    fitted = FittedRows.of(rows)
+    problem = fitted.problem
     equations = AnchorEquations.of(anchors, points, problem)
-    statistic = _statistic(problem, equations, optimum.coefficients, settings)
+    statistic = boundary_statistic(fitted, equations, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
-    reference = reference_for(
-        settings.calibration,
-        settings.bootstrap,
-        statistic.fits,
-        statistic.equation,
-        lambda fit, equation: boundary_direction(fit, equation).z,
-    )
+    reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
     stated = float(statistic.equation.stated[0])
     target = float(statistic.equation.targets[0])
@@ -110,7 +103,7 @@ def boundary_test(
         ),
         checks=(
             tipping_point(null, stated, alternative, reference),
-            _companion(statistic, equations, optimum.coefficients, alternative, reference),
+            _companion(fitted, statistic, equations, alternative, reference),
             leave_one_out(
                 null_fit, equations, grouped_scores(problem, null_fit), alternative, reference
             ),
@@ -125,32 +118,42 @@ def boundary_test(
     )
 
 
-def _statistic(
-    problem: NoisyProblem, equations: AnchorEquations, plain: FloatArray, settings: Boundary
+def boundary_statistic(
+    fitted: FittedRows, equations: AnchorEquations, settings: Boundary
 ) -> BoundaryStatistic:
     """Return the statistic; optimal weights are fixed once, at the equal-weight null fit."""
     n_anchors = len(equations.targets)
-    equal = BoundaryStatistic(problem, equations.averaged(equal_weights(n_anchors)), plain)
+    equal = BoundaryStatistic(fitted, equations.averaged(equal_weights(n_anchors)))
     if settings.weights == "equal":
         return equal
     n_parameters = equations.design.shape[1]
     covariance = nuisance_inverse(equal.fits.at(0.0))[:n_parameters, :n_parameters]
     weights = optimal_weights(covariance, equations.design)
-    return BoundaryStatistic(problem, equations.averaged(weights), plain)
+    return BoundaryStatistic(fitted, equations.averaged(weights))
+
+
+def boundary_reference(statistic: BoundaryStatistic, settings: Boundary) -> Reference:
+    """Return what z is compared with, under the calibration asked for."""
+    return reference_for(
+        settings.calibration,
+        settings.bootstrap,
+        statistic.fits,
+        statistic.equation,
+        lambda fit, equation: boundary_direction(fit, equation).z,
+    )
 
 
 def _companion(
+    fitted: FittedRows,
     statistic: BoundaryStatistic,
     equations: AnchorEquations,
-    plain: FloatArray,
     alternative: Alternative,
     reference: Reference,
 ) -> Diagnostic:
     """Set the joint test, against the normal law, beside the boundary test as it was asked."""
     boundary = reference.pvalue(statistic.at(0.0).z, alternative)
-    fits = statistic.fits
     try:
-        joint = JointStatistic(fits.problem, equations.evidence(), plain, near=fits.at(0.0))
+        joint = JointStatistic(fitted, equations.evidence(), near=statistic.fits.at(0.0))
     except AnchorError as error:
         return companion_check(boundary, None, str(error))
     return companion_check(boundary, pvalue_of(joint.at(0.0).z, alternative), why_not="")

@@ -26,19 +26,18 @@ from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
+    FittedRows,
     JointStatistic,
     grouped_scores,
     joint_direction,
 )
 from evenodds.inference.outcome import Asked, AtAnchors, outcome
-from evenodds.inference.profile import Alternative, pvalue_of
+from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import equal_weights
-from evenodds.model.logistic import climb
-from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
-from evenodds.validation import FloatArray, check_choice
+from evenodds.validation import check_choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +65,19 @@ def joint_test(
 ) -> AsymmetryTestResult:
     """Run the joint test on checked rows; see `asymmetry_test`."""
     points = None if anchors is None else anchors.points_for(rows.feature_names, rows.n_features)
-    plain, optimum = climb(rows)
-    problem = NoisyProblem.of(rows, plain.scaling)
+    fitted = FittedRows.of(rows)
+    problem = fitted.problem
     equations = AnchorEquations.none(rows.n_features + 1)
     if anchors is not None and points is not None:
         equations = AnchorEquations.of(anchors, points, problem)
-    statistic = JointStatistic(problem, equations.evidence(), optimum.coefficients)
+    statistic = JointStatistic(fitted, equations.evidence())
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
-    reference = reference_for(
-        settings.calibration,
-        settings.bootstrap,
-        statistic.fits,
-        equations,
-        lambda fit, equation: joint_direction(fit, equation.evidence()).z,
-    )
+    reference = joint_reference(statistic, equations, settings)
     best = statistic.fits.at(profile.estimate)
     about_anchors = [shape_alone()]
     if points is not None:
-        boundary = _boundary_pvalue(problem, equations, optimum.coefficients, alternative)
+        boundary = _boundary_pvalue(fitted, equations, alternative)
         about_anchors = [
             companion_check(boundary, reference.pvalue(null.z, alternative), why_not=""),
             anchor_check(best, equations, grouped_scores(problem, best)),
@@ -116,9 +109,22 @@ def joint_test(
     )
 
 
+def joint_reference(
+    statistic: JointStatistic, equations: AnchorEquations, settings: Joint
+) -> Reference:
+    """Return what z is compared with, under the calibration asked for."""
+    return reference_for(
+        settings.calibration,
+        settings.bootstrap,
+        statistic.fits,
+        equations,
+        lambda fit, equation: joint_direction(fit, equation.evidence()).z,
+    )
+
+
 def _boundary_pvalue(
-    problem: NoisyProblem, equations: AnchorEquations, plain: FloatArray, alternative: Alternative
+    fitted: FittedRows, equations: AnchorEquations, alternative: Alternative
 ) -> float:
     """Return the p-value of the boundary test with equal weights."""
     one = equations.averaged(equal_weights(len(equations.targets)))
-    return pvalue_of(BoundaryStatistic(problem, one, plain).at(0.0).z, alternative)
+    return pvalue_of(BoundaryStatistic(fitted, one).at(0.0).z, alternative)

@@ -12,13 +12,29 @@ import numpy as np
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.null_fits import NullFits
 from evenodds.model.evidence import Evidence
+from evenodds.model.logistic import climb
 from evenodds.model.noisy import NoisyFit, asymmetry_direction, symmetric_inverse
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_problem import NoisyProblem
+from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
 
 # Asymmetries that a noise rate of at most 0.49 leaves room for, less a hair.
 LIMITS = (-0.97, 0.97)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRows:
+    """Rows with their plain curve, from which every null fit starts."""
+
+    problem: NoisyProblem
+    plain_coefficients: FloatArray
+
+    @classmethod
+    def of(cls, rows: Rows) -> "FittedRows":
+        """Fit the plain curve, once for all statistics of these rows."""
+        plain, optimum = climb(rows)
+        return cls(NoisyProblem.of(rows, plain.scaling), optimum.coefficients)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +55,9 @@ class Direction:
 class BoundaryStatistic:
     """The boundary test's z as a function of the hypothesised asymmetry."""
 
-    def __init__(
-        self, problem: NoisyProblem, equation: AnchorEquations, plain_coefficients: FloatArray
-    ) -> None:
+    def __init__(self, fitted: FittedRows, equation: AnchorEquations) -> None:
         self.equation = equation
-        self.fits = NullFits(problem, equation.evidence(), plain_coefficients)
+        self.fits = NullFits(fitted.problem, equation.evidence(), fitted.plain_coefficients)
 
     def at(self, asymmetry: float) -> Direction:
         """Return the statistic at a hypothesised asymmetry."""
@@ -55,14 +69,10 @@ class JointStatistic:
     """The joint test's z as a function of the hypothesised asymmetry."""
 
     def __init__(
-        self,
-        problem: NoisyProblem,
-        evidence: Evidence,
-        plain_coefficients: FloatArray,
-        near: NoisyFit | None = None,
+        self, fitted: FittedRows, evidence: Evidence, near: NoisyFit | None = None
     ) -> None:
         self.evidence = evidence
-        self.fits = NullFits(problem, evidence, plain_coefficients, near)
+        self.fits = NullFits(fitted.problem, evidence, fitted.plain_coefficients, near)
 
     def at(self, asymmetry: float) -> Direction:
         """Return the statistic at a hypothesised asymmetry."""

@@ -85,7 +85,7 @@ def wald_test(
 ) -> AsymmetryTestResult:
     """Run the paper's test on checked rows; see `asymmetry_test`."""
     points = anchors.points_for(rows.feature_names, rows.n_features)
-    _check_anchors(anchors, settings)
+    check_anchors(anchors, settings)
     fit = fit_rows(rows, covariance=settings.covariance)
     curve = anchored_curve(fit, anchors, points, settings)
     profile = trace_wald(curve)
@@ -145,7 +145,8 @@ def trace_wald(curve: AnchoredCurve) -> Profile:
     return tabulate(curve.z, estimate, (-end, end))
 
 
-def _check_anchors(anchors: Anchors, settings: Wald) -> None:
+def check_anchors(anchors: Anchors, settings: Wald) -> None:
+    """Refuse anchors that the paper's test cannot use."""
     off = anchors.posterior != 0.5
     if off.any():
         value = float(anchors.posterior[np.argmax(off)])

@@ -7,9 +7,7 @@ noise; anything else is a failure to reject, with what could still be true.
 from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult
-
-# How far beyond its critical value z must be centred for a power of 80 %.
-POWER_OF_FOUR_IN_FIVE = 0.84
+from evenodds.planning.hindsight import could_have_found
 
 
 def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
@@ -109,9 +107,8 @@ def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
 
 def _could_have_found(result: AsymmetryTestResult, significance: float) -> str:
     """Say what asymmetry this data would have found, four times out of five."""
-    above, below = result.reference.critical(significance, result.alternative)
-    reach = result.profile.half_width(max(above, -below) + POWER_OF_FOUR_IN_FIVE)
-    if reach is None or reach >= 1:
+    reach = could_have_found(result, power=0.8, significance=significance)
+    if reach is None:
         return "These data could hardly have found an asymmetry of any size."
     return f"An asymmetry of about {reach:.2f} would have been found four times out of five."
 

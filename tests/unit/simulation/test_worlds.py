@@ -71,4 +71,4 @@ def test_the_papers_anchors_lie_on_the_diagonal():
 
 
 def test_slopes_of_many_features_have_a_fixed_length():
-    assert np.linalg.norm(many_features(30).coefficients[1:]) == pytest.approx(2.5, rel=1e-12)
+    assert np.linalg.norm(many_features(30).index.coefficients[1:]) == pytest.approx(2.5, rel=1e-12)

@@ -1,0 +1,189 @@
+"""What a test would see on average: exemplary data, every row with both labels.
+
+Each row counts as positive with the probability that it is labelled so, and as negative
+with the rest. The statistic of such data is where the statistic of real data is centred
+(O'Brien 1986, Proc. 11th SUGI, 778-784; theory page, "Power").
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from evenodds.anchors import Anchors
+from evenodds.inference.asymmetry import Method
+from evenodds.inference.boundary import Boundary
+from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.joint import Joint
+from evenodds.inference.noise_aware import FittedRows, boundary_direction, joint_direction
+from evenodds.inference.null_fits import NullFits
+from evenodds.inference.wald import AnchoredCurve
+from evenodds.inference.weights import equal_weights
+from evenodds.model.evidence import Evidence
+from evenodds.model.logistic import LogisticFit, fit_rows
+from evenodds.model.noisy import NoisyFit, climb_noisy
+from evenodds.noise import ClassConditionalNoise
+from evenodds.planning.summary import Centre
+from evenodds.rows.base import Rows
+from evenodds.rows.source import read_rows
+from evenodds.simulation.world import World
+from evenodds.validation import FloatArray
+
+# Cases drawn from a world to stand for all its cases, and sets of anchors that the power is
+# averaged over: many where they are quickly worked out.
+WALD_ROWS, WALD_SETS = 20_000, 500
+NOISE_AWARE_ROWS, NOISE_AWARE_SETS = 2000, 128
+MOST_ANCHORS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorPlan:
+    """How many anchors there are to be, and how well they are known."""
+
+    n_anchors: int
+    tolerance: float = 0.0
+    shared_tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Cases and toss-ups that stand for a world, always the same for a seed."""
+
+    world: World
+    seed: int
+    features: FloatArray
+
+    @classmethod
+    def of(cls, world: World, n: int, seed: int) -> "Examples":
+        """Draw n cases from a world."""
+        features = world.draw_features(n, np.random.default_rng([seed, 0]))
+        return cls(world, seed, features)
+
+    def rows(self, noise: ClassConditionalNoise) -> Rows:
+        """Return every case with both labels, weighted by their probabilities."""
+        chance = self.world.noisy_posterior(self.features, noise)
+        return read_rows(
+            np.concatenate([self.features, self.features]),
+            np.repeat([1, 0], len(self.features)),
+            sample_weight=np.concatenate([chance, 1 - chance]),
+        )
+
+    def share(self, n_rows: float) -> float:
+        """Return how many examples stand for one row; copies of a case carry no news."""
+        return len(self.features) * self.world.row_copies / n_rows
+
+    def anchor_sets(self, plan: AnchorPlan, n_sets: int, *, erring: bool) -> Iterator[Anchors]:
+        """Return sets of anchors; those of a smaller plan are among those of a larger one.
+
+        `erring` ones lie where an expert of this tolerance would put them, others where the
+        true posterior is 1/2 but for the expert's bias.
+        """
+        tolerance, shared = plan.tolerance, plan.shared_tolerance
+        for number in range(n_sets):
+            rng = np.random.default_rng([self.seed, 1, number])
+            drawn = self.world.draw_anchors(
+                MOST_ANCHORS,
+                rng,
+                tolerance=tolerance if erring else 0.0,
+                shared_tolerance=shared if erring else 0.0,
+            )
+            points = drawn.points[: plan.n_anchors]
+            yield Anchors(points, tolerance=tolerance, shared_tolerance=shared)
+
+
+class NoiseAwareCentres:
+    """Where z(0) of the boundary or joint test is centred, for each set of anchors."""
+
+    def __init__(
+        self, world: World, noise: ClassConditionalNoise, method: Boundary | Joint, seed: int
+    ) -> None:
+        self.examples, self.method = Examples.of(world, NOISE_AWARE_ROWS, seed), method
+        self.fitted = FittedRows.of(self.examples.rows(noise))
+        self._near: NoisyFit | None = None
+
+    def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
+        """Return the centres for a number of rows."""
+        share = self.examples.share(n_rows)
+        if plan.n_anchors == 0:
+            return [self._centre(None, share)]
+        # Averaging many anchors leaves little to chance, so fewer sets will do.
+        n_sets = max(NOISE_AWARE_SETS // plan.n_anchors, NOISE_AWARE_SETS // 4)
+        sets = self.examples.anchor_sets(plan, n_sets, erring=False)
+        return [self._centre(anchors, share) for anchors in sets]
+
+    def _centre(self, anchors: Anchors | None, share: float) -> Centre:
+        equations = self._equations(anchors)
+        # Few examples stand for many rows: the anchors' word is weakened to match, and the
+        # variance of the curve is that of the rows.
+        evidence = equations.evidence().scaled(share)
+        fit = self._fit(evidence)
+        if isinstance(self.method, Joint):
+            return Centre(joint_direction(fit, evidence).z / float(np.sqrt(share)))
+        here = boundary_direction(fit, equations)
+        of_anchors = float(equations.covariance[0, 0])
+        of_curve = (here.standard_error**2 - of_anchors) * share
+        return Centre(here.distance / float(np.sqrt(of_curve + of_anchors)))
+
+    def _equations(self, anchors: Anchors | None) -> AnchorEquations:
+        """Return what the anchors say; the boundary test sees their mean alone."""
+        problem = self.fitted.problem
+        if anchors is None:
+            return AnchorEquations.none(problem.rows.n_features + 1)
+        equations = AnchorEquations.of(anchors, anchors.points, problem)
+        if isinstance(self.method, Joint):
+            return equations
+        return equations.averaged(equal_weights(len(anchors)))
+
+    def _fit(self, evidence: Evidence) -> NoisyFit:
+        """Return the null fit, started from the one before: sets of anchors differ little."""
+        if self._near is None:
+            fits = NullFits(self.fitted.problem, evidence, self.fitted.plain_coefficients)
+            self._near = fits.at(0.0)
+        else:
+            self._near = climb_noisy(self.fitted.problem, evidence, 0.0, self._near.point)
+        return self._near
+
+
+class WaldCentres:
+    """Where z(0) of the paper's test is centred, and its spread, for each set of anchors.
+
+    The plain curve is not the true one, so its limit and its sandwich covariance are used, and
+    anchors lie off the boundary as experts err: where the curve is flatter than the truth, an
+    error of the expert moves it less than the test allows for.
+    """
+
+    def __init__(self, world: World, noise: ClassConditionalNoise, seed: int) -> None:
+        self.examples = Examples.of(world, WALD_ROWS, seed)
+        rows = self.examples.rows(noise)
+        self.fit: LogisticFit = fit_rows(rows)
+        self.robust: LogisticFit = fit_rows(rows, covariance="sandwich")
+
+    def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
+        """Return the centres for a number of rows."""
+        share = self.examples.share(n_rows)
+        sets = self.examples.anchor_sets(plan, WALD_SETS, erring=True)
+        return [self._centre(anchors, share) for anchors in sets]
+
+    def _centre(self, anchors: Anchors, share: float) -> Centre:
+        points, weights = anchors.points, equal_weights(len(anchors))
+        posteriors = expit(self.fit.log_odds(points))
+        curve = AnchoredCurve(
+            posteriors=posteriors,
+            log_odds_covariance=share * self.fit.log_odds_covariance(points),
+            error_covariance=anchors.error_covariance(),
+            error_variances=(anchors.tolerance**2 + anchors.shared_tolerance**2) / 3,
+            weights=weights,
+        )
+        lever = weights * posteriors * (1 - posteriors)
+        variance = share * lever @ self.robust.log_odds_covariance(points) @ lever
+        return Centre(curve.z(0.0), float(np.sqrt(variance / curve.variance(0.0))))
+
+
+def centres(
+    world: World, noise: ClassConditionalNoise, method: Method, seed: int
+) -> NoiseAwareCentres | WaldCentres:
+    """Return where a test's statistic is centred, as a function of rows and anchors."""
+    if isinstance(method, Boundary | Joint):
+        return NoiseAwareCentres(world, noise, method, seed)
+    return WaldCentres(world, noise, seed)

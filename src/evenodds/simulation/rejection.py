@@ -1,0 +1,170 @@
+"""How often a test rejects, measured: its level under uniform noise, its power otherwise."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from evenodds.errors import ImprecisionWarning, InputError
+from evenodds.inference.asymmetry import Method, read_method
+from evenodds.inference.joint import Joint
+from evenodds.inference.results import check_alternative
+from evenodds.noise import ClassConditionalNoise, UniformNoise
+from evenodds.simulation.parallel import Progress, carry_out
+from evenodds.simulation.setting import OwnTest, PValues, Setting
+from evenodds.simulation.world import World
+from evenodds.simulation.worlds import find_world
+from evenodds.validation import check_between, check_whole
+
+# Runs of one task: long enough to be worth handing out, short enough to see progress.
+RUNS_A_TASK = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectionRate:
+    """How often a test rejected.
+
+    Attributes
+    ----------
+    rate : float
+        Share of the runs that rejected; a run whose test could not be done did not reject.
+    low, high : float
+        Wilson interval for it, at 95 %.
+    rejections, runs, failures : int
+        The counts behind it; failures are runs whose test could not be done.
+    significance : float
+        Level the test was used at.
+    """
+
+    rate: float
+    low: float
+    high: float
+    rejections: int
+    runs: int
+    failures: int
+    significance: float
+
+    def __str__(self) -> str:
+        text = f"{self.rate:.3f} (95% interval {self.low:.3f} to {self.high:.3f}, {self.runs} runs)"
+        return text if not self.failures else f"{text}, {self.failures} of which had no fit"
+
+
+def wilson_interval(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22, 209-212)."""
+    z = float(-ndtri((1 - level) / 2))
+    share = successes / trials
+    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    spread = np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    half_width = z / (1 + z**2 / trials) * float(spread)
+    return max(centre - half_width, 0.0), min(centre + half_width, 1.0)
+
+
+def rejection_rate(
+    world: str | World,
+    noise: ClassConditionalNoise | None = None,
+    *,
+    n_rows: int,
+    n_anchors: int,
+    method: str | Method | OwnTest = "boundary",
+    alternative: str = "two-sided",
+    tolerance: float = 0.05,
+    shared_tolerance: float = 0.0,
+    significance: float = 0.05,
+    runs: int = 1000,
+    seed: int = 0,
+    workers: int = 1,
+    batch_size: int = RUNS_A_TASK,
+    progress: Progress | None = None,
+) -> RejectionRate:
+    """Measure how often a test rejects uniform noise, by simulation.
+
+    Under uniform noise this is its level and should be close to `significance`; under
+    class-conditional noise it is its power.
+
+    Parameters
+    ----------
+    world : str or World
+        Where data come from: a name such as "paper", "rare" or "skewed", or a `World`;
+        `data_world` makes one of your own data.
+    noise : UniformNoise or ClassConditionalNoise, optional
+        How labels are flipped; default none are.
+    n_rows, n_anchors : int
+        Size of every data set; without anchors only method "joint" runs.
+    method : {"boundary", "joint", "wald"}, a record of settings, or a callable
+        The test; a callable takes a `Trial` (features, labels, anchors, groups) and
+        returns a p-value.
+    alternative : {"two-sided", "greater", "less"}
+        "greater" means that negatives are flipped more often (beta > alpha).
+    tolerance, shared_tolerance : float
+        How far the expert errs, and what the anchors state.
+    significance : float, default 0.05
+        Reject below this p-value.
+    runs : int, default 1000
+        Number of data sets.
+    seed : int, default 0
+        The same seed gives the same numbers, whatever `workers` and `batch_size`.
+    workers : int, default 1
+        Number of processes. With more than one, a script needs the usual
+        ``if __name__ == "__main__":``.
+    batch_size : int
+        Data sets handed to a process at a time.
+    progress : callable, optional
+        Called with the number of runs done and in all.
+
+    Returns
+    -------
+    RejectionRate
+        An interrupt returns what is finished, with a warning.
+
+    Examples
+    --------
+    >>> import evenodds as eo
+    >>> noise = eo.UniformNoise(0.2)
+    >>> wald = eo.rejection_rate(
+    ...     "rare", noise, n_rows=2000, n_anchors=4, tolerance=0, method="wald", runs=200
+    ... )
+    >>> wald.rate > 0.2  # nominal 0.05: do not use it on lopsided data
+    True
+    """
+    test = method if callable(method) else read_method(method)
+    k = check_whole(n_anchors, "n_anchors")
+    if k == 0 and not isinstance(test, Joint) and isinstance(test, Method):
+        raise InputError("n_anchors is 0 but only method 'joint' runs without anchors.")
+    level = check_between(significance, "significance", 0, 1, closed="neither")
+    check_whole(runs, "runs", at_least=1)
+    step = check_whole(batch_size, "batch_size", at_least=1)
+    setting = Setting(
+        world=find_world(world),
+        noise=UniformNoise(0.0) if noise is None else noise,
+        n_rows=check_whole(n_rows, "n_rows", at_least=1),
+        n_anchors=k,
+        tolerance=check_between(tolerance, "tolerance", 0, 0.5, closed="left"),
+        shared_tolerance=check_between(shared_tolerance, "shared_tolerance", 0, 0.5, closed="left"),
+        seed=check_whole(seed, "seed"),
+    )
+    done = carry_out(
+        PValues(setting, test, check_alternative(alternative)),
+        [range(start, min(start + step, runs)) for start in range(0, runs, step)],
+        workers=check_whole(workers, "workers", at_least=1),
+        progress=progress,
+        size=len,
+    )
+    pvalues = np.concatenate([part for part in done.results if part is not None])
+    if done.interrupted:
+        warnings.warn(
+            f"interrupted after {len(pvalues)} of {runs} runs: the rate is of these.",
+            ImprecisionWarning,
+            stacklevel=2,
+        )
+    rejections, failures = int((pvalues < level).sum()), int(np.isnan(pvalues).sum())
+    low, high = wilson_interval(rejections, len(pvalues))
+    return RejectionRate(
+        rate=rejections / len(pvalues),
+        low=low,
+        high=high,
+        rejections=rejections,
+        runs=len(pvalues),
+        failures=failures,
+        significance=level,
+    )

@@ -1,0 +1,164 @@
+"""What a world is: how features fall, the curve that labels them, and its toss-up cases."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from evenodds.anchors import Anchors
+from evenodds.noise import ClassConditionalNoise
+from evenodds.simulation.curves import LOGISTIC, Index, Link
+from evenodds.validation import FloatArray
+
+DrawFeatures = Callable[[int, np.random.Generator], FloatArray]
+
+# No case is flipped more often than not, however hard it is.
+MOST_FLIPPED = 0.49
+
+
+class FlipWeight(Protocol):
+    """How much more often than on average a case is flipped, from its true posterior."""
+
+    def __call__(self, posterior: FloatArray) -> FloatArray:
+        """Return the factor on both flip rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One data set with a known answer."""
+
+    features: FloatArray
+    true_labels: NDArray[np.int8]
+    labels: NDArray[np.int8]  # as given, some flipped
+    anchors: Anchors | None
+    groups: NDArray[np.int64] | None  # which rows are copies of one case
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """A world with a known answer.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    draw_features : callable
+        ``draw_features(n, rng)`` returns n rows of features.
+    index : Index
+        The number that orders cases from surely negative to surely positive.
+    draw_anchor_seeds : callable
+        Like `draw_features`, for points that are then moved to where the expert is unsure.
+    link : Link
+        The curve from index to posterior; logistic by default.
+    row_copies : int, default 1
+        How often every case is entered, label and all; copies form a group.
+    anchor_copies : int, default 1
+        How often every toss-up is named.
+    anchor_bias : float, default 0
+        How far the true posterior at the anchors is from what the expert states.
+    flip_weight : callable, optional
+        Makes noise depend on the case: a factor on both flip rates from the true posterior.
+    """
+
+    name: str
+    draw_features: DrawFeatures
+    index: Index
+    draw_anchor_seeds: DrawFeatures
+    link: Link = LOGISTIC
+    row_copies: int = 1
+    anchor_copies: int = 1
+    anchor_bias: float = 0.0
+    flip_weight: FlipWeight | None = None
+
+    def posterior(self, features: FloatArray) -> FloatArray:
+        """Return the true probability of being positive."""
+        return self.link.probability(self.index.of(features))
+
+    def log_odds(self, features: FloatArray) -> FloatArray:
+        """Return the true log-odds of being positive."""
+        log_odds: FloatArray = logit(self.posterior(features))
+        return log_odds
+
+    def noisy_posterior(self, features: FloatArray, noise: ClassConditionalNoise) -> FloatArray:
+        """Return the probability of a positive label."""
+        posterior = self.posterior(features)
+        ones = np.ones(len(features), dtype=np.int8)
+        lost = self._flip_rates(posterior, ones, noise)
+        gained = self._flip_rates(posterior, 0 * ones, noise)
+        return posterior * (1 - lost) + (1 - posterior) * gained
+
+    def draw_rows(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, NDArray[np.int8]]:
+        """Return n cases and their true labels."""
+        features = self.draw_features(n, rng)
+        return features, (rng.random(n) < self.posterior(features)).astype(np.int8)
+
+    def draw_anchors(
+        self,
+        k: int,
+        rng: np.random.Generator,
+        *,
+        tolerance: float = 0.0,
+        shared_tolerance: float = 0.0,
+    ) -> Anchors:
+        """Return k toss-ups as an expert of this tolerance would name them.
+
+        Each seed is moved to where the true posterior is 1/2 plus an error drawn uniformly
+        within the tolerances, plus the expert's bias.
+        """
+        n_distinct = -(-k // self.anchor_copies)
+        errors = rng.uniform(-tolerance, tolerance, n_distinct) + rng.uniform(
+            -shared_tolerance, shared_tolerance
+        )
+        seeds = self.draw_anchor_seeds(n_distinct, rng)
+        wanted = self.link.index_at(0.5 + errors + self.anchor_bias)
+        points = np.repeat(self.index.move_to(seeds, wanted), self.anchor_copies, axis=0)[:k]
+        return Anchors(points, tolerance=tolerance, shared_tolerance=shared_tolerance)
+
+    def flip(
+        self,
+        features: FloatArray,
+        labels: NDArray[np.int8],
+        noise: ClassConditionalNoise,
+        rng: np.random.Generator,
+    ) -> NDArray[np.int8]:
+        """Return noisy copies of the true labels."""
+        if self.flip_weight is None:
+            return noise.flip(labels, rng)
+        rates = self._flip_rates(self.posterior(features), labels, noise)
+        return labels ^ (rng.random(len(labels)) < rates)
+
+    def _flip_rates(
+        self, posterior: FloatArray, labels: NDArray[np.int8], noise: ClassConditionalNoise
+    ) -> FloatArray:
+        """Return how often each case would be flipped."""
+        rates = np.where(labels == 1, noise.alpha, noise.beta)
+        if self.flip_weight is None:
+            return rates
+        return np.minimum(rates * self.flip_weight(posterior), MOST_FLIPPED)
+
+    def draw(
+        self,
+        n_rows: int,
+        n_anchors: int,
+        noise: ClassConditionalNoise,
+        rng: np.random.Generator,
+        *,
+        tolerance: float = 0.0,
+        shared_tolerance: float = 0.0,
+    ) -> Trial:
+        """Return one data set: rows, their noisy labels, and anchors."""
+        features, true_labels = self.draw_rows(-(-n_rows // self.row_copies), rng)
+        labels = self.flip(features, true_labels, noise, rng)
+        groups = None
+        if self.row_copies > 1:
+            groups = np.repeat(np.arange(len(labels)), self.row_copies)[:n_rows]
+            features, true_labels, labels = features[groups], true_labels[groups], labels[groups]
+        anchors = None
+        if n_anchors:
+            anchors = self.draw_anchors(
+                n_anchors, rng, tolerance=tolerance, shared_tolerance=shared_tolerance
+            )
+        return Trial(features, true_labels, labels, anchors, groups)
