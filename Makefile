@@ -22,6 +22,7 @@ lint: .venv/installed-dev
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.fits
 	$(BIN)/python -m benchmarks.noise_aware
+	$(BIN)/python -m benchmarks.paper_grid
 
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run

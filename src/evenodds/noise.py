@@ -1,6 +1,7 @@
 """Label noise with a known rate: what it does to posteriors, priors and labels."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,9 +63,9 @@ class ClassConditionalNoise:
     def flip(self, labels: ArrayLike, rng: np.random.Generator) -> NDArray[np.int8]:
         """Return noisy copies of 0/1 `labels`, each flipped at its class's rate."""
         clean = np.asarray(labels)
-        if not np.isin(clean, (0, 1)).all():
+        positive = clean == 1
+        if not (positive | (clean == 0)).all():
             raise InputError("labels must be 0 or 1 here: encode your two classes first.")
-        positive = clean.astype(bool)
         flipped = rng.random(clean.shape) < np.where(positive, self.alpha, self.beta)
         return np.asarray(positive ^ flipped, dtype=np.int8)
 
@@ -100,3 +101,13 @@ class UniformNoise(ClassConditionalNoise):
 
     def __repr__(self) -> str:
         return f"UniformNoise(rate={self.rate!r})"
+
+
+def check_noise(noise: Any) -> ClassConditionalNoise:
+    """Refuse what is no noise."""
+    if not isinstance(noise, ClassConditionalNoise):
+        raise InputError(
+            f"noise is {noise!r}: give ClassConditionalNoise(alpha, beta), the two flip rates, or "
+            "UniformNoise(rate)."
+        )
+    return noise

@@ -53,6 +53,18 @@ def check_whole(value: Any, name: str, *, at_least: int = 0) -> int:
     return int(number)
 
 
+def check_tolerances(tolerance: Any, shared_tolerance: Any) -> tuple[float, float]:
+    """Return the two tolerances of anchors at 1/2 as floats."""
+    own = check_between(tolerance, "tolerance", 0, 0.5, closed="left")
+    shared = check_between(shared_tolerance, "shared_tolerance", 0, 0.5, closed="left")
+    if own + shared >= 0.5:
+        raise InputError(
+            f"tolerance + shared_tolerance is {own + shared:g} but must be below 0.5: it is a "
+            "distance from 1/2."
+        )
+    return own, shared
+
+
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, else name them all."""
     options = tuple(choices)

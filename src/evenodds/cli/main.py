@@ -3,7 +3,9 @@
 import typer
 
 from evenodds.cli.demo import run_demo
+from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
+from evenodds.cli.study import study
 from evenodds.cli.test import run_test
 
 app = typer.Typer(
@@ -16,6 +18,8 @@ app = typer.Typer(
 )
 app.command("test")(run_test)
 app.command("prior")(run_prior)
+app.command("plan")(run_plan)
+app.add_typer(study, name="study")
 app.command("demo")(run_demo)
 
 

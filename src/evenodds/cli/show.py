@@ -1,6 +1,7 @@
 """Results on a terminal: the words of the report, with a little colour."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -9,10 +10,13 @@ from rich.text import Text
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.results import AsymmetryTestResult
+from evenodds.planning.plan import Plan
+from evenodds.report.plan_text import describe_plan, plan_checks, plan_verdict, power_lines
 from evenodds.report.text import describe, describe_prior, facts, prior_facts
 from evenodds.report.verdict import next_steps, prior_verdict, verdict
 
 WIDTH = 92
+GRID_SETTINGS = ("alpha", "beta", "n_rows", "labels", "n_anchors")
 
 
 class _PipeFriendlyConsole(Console):
@@ -57,6 +61,36 @@ def show_prior(result: PriorTestResult, significance: float) -> None:
     style = "bold red" if rejected else "bold"
     console.print(Text(prior_verdict(result, significance), style=style))
     _print_facts(console, prior_facts(result))
+
+
+def show_plan(plan: Plan) -> None:
+    """Print a plan: the answer, power around it, and what a simulation says."""
+    console = make_console()
+    if not console.is_terminal:
+        print(describe_plan(plan))
+        return
+    console.print(Text(plan_verdict(plan), style="bold"))
+    console.print("\n  Power, by rows and toss-ups:")
+    for line in power_lines(plan):
+        console.print(Text(line))
+    _print_list(console, "How far to trust it", plan_checks(plan), "yellow")
+
+
+def show_paper_rates(rates: dict[str, Any], method: str) -> None:
+    """Print how often a grid's test rejects exact toss-ups' data at 5 %, by rows and toss-ups."""
+    exact = rates["tolerance"] == 0
+    numbers = sorted(set(rates["n_anchors"].tolist()))
+    print(f"Share of runs that reject at 5 % ({method}, exact toss-ups):\n")
+    print(f"  {'flips':<12}{'rows':>7}  {'labels':<10}" + "".join(f"{k:>7}" for k in numbers))
+    settings = zip(*(rates[name].tolist() for name in GRID_SETTINGS), strict=True)
+    shares = rates["pvalue_below_0.05"].tolist()
+    table: dict[tuple[float, float, int, str], dict[int, float]] = {}
+    for (*setting, k), kept, share in zip(settings, exact.tolist(), shares, strict=True):
+        if kept:
+            table.setdefault(tuple(setting), {})[k] = share
+    for (alpha, beta, n, labels), row in table.items():
+        cells = "".join(f"{row[k]:>7.3f}" if k in row else f"{'':>7}" for k in numbers)
+        print(f"  {alpha:.2f} / {beta:.2f}{n:>8,}  {labels:<10}{cells}")
 
 
 def _print_facts(console: Console, pairs: list[tuple[str, str]]) -> None:

@@ -116,7 +116,8 @@ def run_test(
     """
     from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
-    from evenodds.cli.methods import bootstrap_progress, method_settings  # noqa: PLC0415
+    from evenodds.cli.methods import method_settings  # noqa: PLC0415
+    from evenodds.cli.progress import progress_bar  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
     from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
@@ -131,13 +132,13 @@ def run_test(
         check_flips(flips, method.value, (data, anchors))
     columns = Columns(
         label=label,
-        features=_split(features),
+        features=split_names(features),
         anchor=anchor_column,
         weight=weight,
         group=group,
     )
     inputs = read_inputs(data, columns, anchors, tolerance, shared_tolerance)
-    with bootstrap_progress(calibration is Calibration.bootstrap) as progress:
+    with progress_bar("Bootstrap", wanted=calibration is Calibration.bootstrap) as progress:
         result = asymmetry_test(
             inputs.features,
             inputs.labels,
@@ -184,7 +185,7 @@ def as_json(
     return document
 
 
-def _split(names: str | None) -> tuple[str, ...] | None:
+def split_names(names: str | None) -> tuple[str, ...] | None:
     """Return comma-separated column names."""
     return (
         None if names is None else tuple(name.strip() for name in names.split(",") if name.strip())

@@ -23,6 +23,7 @@ from evenodds.inference.diagnostics import (
     step_check,
 )
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.lookalike import lookalike_check
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
@@ -33,7 +34,7 @@ from evenodds.inference.noise_aware import (
 )
 from evenodds.inference.outcome import Asked, AtAnchors, outcome
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
-from evenodds.inference.results import AsymmetryTestResult
+from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import equal_weights
 from evenodds.rows.base import Rows
@@ -75,13 +76,20 @@ def joint_test(
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     reference = joint_reference(statistic, equations, settings)
     best = statistic.fits.at(profile.estimate)
-    about_anchors = [shape_alone()]
+    about_anchors: list[Diagnostic | None] = [shape_alone()]
     if points is not None:
         boundary = _boundary_pvalue(fitted, equations, alternative)
         about_anchors = [
             companion_check(boundary, reference.pvalue(null.z, alternative), why_not=""),
             anchor_check(best, equations, grouped_scores(problem, best)),
             range_check(problem.small.rows, points),
+            lookalike_check(
+                "joint",
+                fitted.shape(),
+                len(points),
+                0.0 if anchors is None else float(anchors.tolerance.mean()),
+                best.point.rate,
+            ),
         ]
     return outcome(
         Asked(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.lookalike import DataShape, data_shape
 from evenodds.inference.null_fits import NullFits
 from evenodds.model.evidence import Evidence
 from evenodds.model.logistic import climb
@@ -35,6 +36,13 @@ class FittedRows:
         """Fit the plain curve, once for all statistics of these rows."""
         plain, optimum = climb(rows)
         return cls(NoisyProblem.of(rows, plain.scaling), optimum.coefficients)
+
+    def shape(self) -> DataShape:
+        """Return what the rows look like; with many rows, a sample of them."""
+        scaling = self.problem.scaling
+        slopes = scaling.rescaled(self.plain_coefficients)[1:]
+        seen = data_shape(self.problem.small.rows, slopes, scaling.shift)
+        return replace(seen, n_rows=self.problem.rows.n_rows)
 
 
 @dataclass(frozen=True, slots=True)

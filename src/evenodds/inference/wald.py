@@ -9,6 +9,7 @@ from scipy.special import expit, ndtr
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import rows_check
+from evenodds.inference.lookalike import data_shape, lookalike_check
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import tabulate
@@ -89,6 +90,7 @@ def wald_test(
     fit = fit_rows(rows, covariance=settings.covariance)
     curve = anchored_curve(fit, anchors, points, settings)
     profile = trace_wald(curve)
+    shape = data_shape(rows, fit.inside.coefficients[1:], fit.inside.shift)
     robust = "grouped sandwich" if rows.n_groups is not None else settings.covariance
     return AsymmetryTestResult(
         statistic=curve.z(0.0),
@@ -109,7 +111,15 @@ def wald_test(
         n_anchors=len(anchors),
         tolerance=anchors.tolerance_range(),
         shared_tolerance=anchors.shared_tolerance,
-        diagnostics=(_curve_check(rows, fit), rows_check(rows)),
+        diagnostics=tuple(
+            check
+            for check in (
+                _curve_check(rows, fit),
+                rows_check(rows),
+                lookalike_check("wald", shape, len(anchors), float(anchors.tolerance.mean()), None),
+            )
+            if check is not None
+        ),
         profile=profile,
     )
 

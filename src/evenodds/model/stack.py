@@ -14,7 +14,7 @@ from evenodds.model.batch import LAST_STEP, LONGEST_STEP, MAX_STEPS
 from evenodds.validation import FloatArray
 
 # Numbers in one array of a stack: small enough to stay in a core's cache.
-STACK_NUMBERS = 1 << 15
+STACK_NUMBERS = 1 << 16
 # Residual variance is kept above this share of the labels' variance, as for the single fit.
 LEAST_RESIDUAL_SHARE = 1e-3
 
@@ -43,36 +43,57 @@ def fit_stack(features: FloatArray, labels: NDArray[np.generic]) -> StackFit:
     labels : ndarray of shape (samples, label vectors, rows)
         0 or 1.
     """
-    products = _pair_products(features)
     d = features.shape[2] + 1
-    given = labels.astype(np.float64)
-    n_samples, n_vectors, _ = given.shape
+    products, given = _pair_products(features), labels.astype(np.float64)
     coefficients = _least_squares_start(products, given, d)
-    covariance = np.full((n_samples, n_vectors, d, d), np.nan)
-    converged = np.zeros((n_samples, n_vectors), dtype=bool)
-    active = np.flatnonzero(np.isfinite(coefficients).all(axis=(1, 2)))
+    covariance = np.full((*coefficients.shape, d), np.nan)
+    converged = np.zeros(coefficients.shape[:2], dtype=bool)
+    moving: NDArray[np.bool_] = np.array(np.isfinite(coefficients).all(axis=(1, 2)))
+    held = np.arange(len(features))  # samples in hand; fewer once many have converged
+    # Written over in every step: fresh memory would cost more than the arithmetic.
+    room = np.empty((2, *given.shape))
     for _ in range(MAX_STEPS):
-        if len(active) == 0:
+        if not moving[held].any():
             break
-        whole = len(active) == n_samples
-        here = products if whole else products[active]
-        fitted = _probabilities(coefficients[active], here[:, :d])
-        score = ((given if whole else given[active]) - fitted) @ here[:, :d].transpose(0, 2, 1)
-        fitted -= fitted * fitted
-        information = _unfold(fitted @ here.transpose(0, 2, 1), d)
-        sound = np.linalg.cond(information).max(axis=1) < 1 / np.finfo(float).eps
-        active, score, information = active[sound], score[sound], information[sound]
-        inverse = np.linalg.inv(information)
-        steps = (inverse @ score[..., None])[..., 0]
+        if 2 * moving[held].sum() < len(held):
+            kept = moving[held]
+            held, products, given = held[kept], products[kept], given[kept]
+        inverse, steps = _newton_steps(coefficients[held], products, given, room[:, : len(held)])
         sizes = np.abs(steps).max(axis=2)
         # Steps this long lead nowhere: the labels are (nearly) separated.
         steps *= np.minimum(1, LONGEST_STEP / np.maximum(sizes, 1e-300))[..., None]
-        coefficients[active] += steps
+        now = moving[held] & np.isfinite(sizes).all(axis=1)
+        active = held[now]
+        coefficients[active] += steps[now]
         # The curvature before a last step of 1e-6 is that after it, to as many digits.
-        covariance[active] = inverse
-        converged[active] = sizes <= LAST_STEP
-        active = active[~converged[active].all(axis=1)]
+        covariance[active] = inverse[now]
+        converged[active] = sizes[now] <= LAST_STEP
+        moving[held] = now & ~converged[held].all(axis=1)
     return StackFit(coefficients, covariance, converged)
+
+
+def _newton_steps(
+    coefficients: FloatArray, products: FloatArray, given: FloatArray, room: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return inverse informations and Newton steps; nan where the information is singular."""
+    d = coefficients.shape[2]
+    columns = products[:, :d]
+    fitted, scratch = room
+    np.matmul(-coefficients, columns, out=fitted)
+    with np.errstate(over="ignore"):
+        np.exp(fitted, out=fitted)
+    fitted += 1
+    np.reciprocal(fitted, out=fitted)
+    score = np.subtract(given, fitted, out=scratch) @ columns.transpose(0, 2, 1)
+    fitted -= np.multiply(fitted, fitted, out=scratch)
+    information = _unfold(fitted @ products.transpose(0, 2, 1), d)
+    try:
+        inverse: FloatArray = np.linalg.inv(information).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        sound = np.linalg.cond(information) < 1 / np.finfo(float).eps
+        inverse = np.full_like(information, np.nan)
+        inverse[sound] = np.linalg.inv(information[sound])
+    return inverse, (inverse @ score[..., None])[..., 0]
 
 
 def _pair_products(features: FloatArray) -> FloatArray:
@@ -87,6 +108,12 @@ def _pair_products(features: FloatArray) -> FloatArray:
     return products
 
 
+def _is_sound(matrices: FloatArray) -> NDArray[np.bool_]:
+    """Return which matrices can be inverted."""
+    sound: NDArray[np.bool_] = np.linalg.cond(matrices) < 1 / np.finfo(float).eps
+    return sound
+
+
 def _unfold(sums: FloatArray, d: int) -> FloatArray:
     """Return symmetric matrices from sums of pair products."""
     first, second = np.triu_indices(d)
@@ -97,12 +124,16 @@ def _unfold(sums: FloatArray, d: int) -> FloatArray:
 
 
 def _least_squares_start(products: FloatArray, labels: FloatArray, d: int) -> FloatArray:
-    """Return linear discriminants: exact if both classes were normal; nan for one class only."""
+    """Return linear discriminants: exact if both classes were normal; nan where there is none."""
     n_rows = labels.shape[2]
     gram = _unfold(products.sum(axis=2), d)[:, None]
     by_label = labels @ products[:, :d].transpose(0, 2, 1)
     share = by_label[..., 0] / n_rows
+    # Rows too few for their columns have no fit; they must not stop those of other samples.
+    singular = ~_is_sound(gram)
+    gram[singular] = np.eye(d)
     slopes = np.linalg.solve(gram, by_label[..., None])[..., 0]
+    slopes[singular[:, 0]] = np.nan
     variance = share * (1 - share)
     explained = (slopes * by_label).sum(axis=2) / n_rows - share**2
     residual = np.maximum(variance - explained, LEAST_RESIDUAL_SHARE * variance)
@@ -114,12 +145,3 @@ def _least_squares_start(products: FloatArray, labels: FloatArray, d: int) -> Fl
             + (1 / share - 1 / (1 - share)) / 2
         )
     return start
-
-
-def _probabilities(coefficients: FloatArray, columns: FloatArray) -> FloatArray:
-    """Return the logistic curves, (samples, label vectors, rows)."""
-    linear: FloatArray = -coefficients @ columns
-    with np.errstate(over="ignore"):
-        np.exp(linear, out=linear)
-    linear += 1
-    return np.reciprocal(linear, out=linear)

@@ -18,7 +18,7 @@ from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.joint import Joint
 from evenodds.inference.noise_aware import FittedRows, boundary_direction, joint_direction
 from evenodds.inference.null_fits import NullFits
-from evenodds.inference.wald import AnchoredCurve
+from evenodds.inference.wald import AnchoredCurve, Wald
 from evenodds.inference.weights import equal_weights
 from evenodds.model.evidence import Evidence
 from evenodds.model.logistic import LogisticFit, fit_rows
@@ -31,9 +31,10 @@ from evenodds.simulation.world import World
 from evenodds.validation import FloatArray
 
 # Cases drawn from a world to stand for all its cases, and sets of anchors that the power is
-# averaged over: many where they are quickly worked out.
-WALD_ROWS, WALD_SETS = 20_000, 500
-NOISE_AWARE_ROWS, NOISE_AWARE_SETS = 2000, 128
+# averaged over. Where each set needs a fit of its own, a few are picked to stand for all.
+N_SETS = 512
+WALD_ROWS = 20_000
+NOISE_AWARE_ROWS, NOISE_AWARE_PICKED = 4000, 32
 MOST_ANCHORS = 1000
 
 
@@ -99,18 +100,33 @@ class NoiseAwareCentres:
         self, world: World, noise: ClassConditionalNoise, method: Boundary | Joint, seed: int
     ) -> None:
         self.examples, self.method = Examples.of(world, NOISE_AWARE_ROWS, seed), method
-        self.fitted = FittedRows.of(self.examples.rows(noise))
+        rows = self.examples.rows(noise)
+        self.fitted = FittedRows.of(rows)
+        self.plain = fit_rows(rows)
         self._near: NoisyFit | None = None
+        self._sets: dict[AnchorPlan, list[Anchors]] = {}
 
     def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
         share = self.examples.share(n_rows)
         if plan.n_anchors == 0:
             return [self._centre(None, share)]
-        # Averaging many anchors leaves little to chance, so fewer sets will do.
-        n_sets = max(NOISE_AWARE_SETS // plan.n_anchors, NOISE_AWARE_SETS // 4)
-        sets = self.examples.anchor_sets(plan, n_sets, erring=False)
-        return [self._centre(anchors, share) for anchors in sets]
+        if plan not in self._sets:
+            self._sets[plan] = self._typical_sets(plan)
+        return [self._centre(anchors, share) for anchors in self._sets[plan]]
+
+    def _typical_sets(self, plan: AnchorPlan) -> list[Anchors]:
+        """Return sets of anchors spread evenly over all, in the order of what they would show.
+
+        The plain curve's z at the mean anchor is quickly worked out and ranks the sets much as
+        the test itself does, so taking them at even steps leaves little to chance.
+        """
+        sets = list(self.examples.anchor_sets(plan, N_SETS, erring=False))
+        means = np.array([anchors.points.mean(axis=0) for anchors in sets])
+        errors = np.sqrt(self.plain.log_odds_covariance(means).diagonal())
+        order = np.argsort(self.plain.log_odds(means) / errors, kind="stable")
+        step = N_SETS // NOISE_AWARE_PICKED
+        return [sets[number] for number in order[step // 2 :: step]]
 
     def _centre(self, anchors: Anchors | None, share: float) -> Centre:
         equations = self._equations(anchors)
@@ -141,7 +157,8 @@ class NoiseAwareCentres:
             fits = NullFits(self.fitted.problem, evidence, self.fitted.plain_coefficients)
             self._near = fits.at(0.0)
         else:
-            self._near = climb_noisy(self.fitted.problem, evidence, 0.0, self._near.point)
+            problem = self.fitted.problem
+            self._near = climb_noisy(problem, evidence, 0.0, self._near.point, problem.last_gain)
         return self._near
 
 
@@ -153,16 +170,18 @@ class WaldCentres:
     error of the expert moves it less than the test allows for.
     """
 
-    def __init__(self, world: World, noise: ClassConditionalNoise, seed: int) -> None:
+    def __init__(self, world: World, noise: ClassConditionalNoise, method: Wald, seed: int) -> None:
         self.examples = Examples.of(world, WALD_ROWS, seed)
         rows = self.examples.rows(noise)
-        self.fit: LogisticFit = fit_rows(rows)
         self.robust: LogisticFit = fit_rows(rows, covariance="sandwich")
+        # The fit as the test sees it; where cases are copied it knows the groups.
+        sandwich = method.covariance == "sandwich" or world.row_copies > 1
+        self.fit: LogisticFit = self.robust if sandwich else fit_rows(rows)
 
     def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
         share = self.examples.share(n_rows)
-        sets = self.examples.anchor_sets(plan, WALD_SETS, erring=True)
+        sets = self.examples.anchor_sets(plan, N_SETS, erring=True)
         return [self._centre(anchors, share) for anchors in sets]
 
     def _centre(self, anchors: Anchors, share: float) -> Centre:
@@ -186,4 +205,4 @@ def centres(
     """Return where a test's statistic is centred, as a function of rows and anchors."""
     if isinstance(method, Boundary | Joint):
         return NoiseAwareCentres(world, noise, method, seed)
-    return WaldCentres(world, noise, seed)
+    return WaldCentres(world, noise, method, seed)

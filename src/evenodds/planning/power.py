@@ -1,11 +1,10 @@
 """Before the data: how likely is a test to find what is there?"""
 
 from evenodds.inference.asymmetry import Method
-from evenodds.noise import ClassConditionalNoise
+from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.question import (
     Design,
     check_anchor_number,
-    check_noise,
     check_rows,
     read_question,
 )

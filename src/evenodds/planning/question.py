@@ -22,7 +22,7 @@ from evenodds.planning.exemplary import (
 from evenodds.planning.summary import AnchorVariance, wald_power
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import find_world
-from evenodds.validation import check_between, check_whole
+from evenodds.validation import check_between, check_tolerances, check_whole
 
 Design = str | World | AnchorVariance
 
@@ -50,7 +50,7 @@ class Question:
         if isinstance(self.design, AnchorVariance):
             return self._power_from_summary(self.design, noise, n_rows, n_anchors)
         if n_rows is None:
-            raise InputError("n_rows is needed: a world does not say how much data you have.")
+            raise ValueError("a world has no number of rows")  # which check_rows sees to
         if noise not in self._known:
             self._known[noise] = centres(self.design, noise, self.method, self.seed)
         plan = AnchorPlan(
@@ -102,13 +102,7 @@ def read_question(
             "such as data_world(X, y) of a pilot sample."
         )
     _check_settings(test)
-    own = check_between(tolerance, "tolerance", 0, 0.5, closed="left")
-    shared = check_between(shared_tolerance, "shared_tolerance", 0, 0.5, closed="left")
-    if own + shared >= 0.5:
-        raise InputError(
-            f"tolerance + shared_tolerance is {own + shared:g} but must be below 0.5: it is a "
-            "distance from 1/2."
-        )
+    own, shared = check_tolerances(tolerance, shared_tolerance)
     return Question(
         design=chosen,
         method=test,
@@ -134,21 +128,13 @@ def _check_settings(method: Method) -> None:
         )
 
 
-def check_noise(noise: ClassConditionalNoise) -> ClassConditionalNoise:
-    """Refuse what is no noise."""
-    if not isinstance(noise, ClassConditionalNoise):
-        raise InputError(
-            f"noise is {noise!r}: give ClassConditionalNoise(alpha, beta), the flip rates to find."
-        )
-    return noise
-
-
 def check_rows(n_rows: int | None, question: Question) -> int | None:
     """Check a number of rows; summary numbers may come without."""
-    summary = isinstance(question.design, AnchorVariance)
-    if n_rows is None and summary:
-        return None
-    return check_whole(n_rows, "n_rows", at_least=1)
+    if n_rows is not None:
+        return check_whole(n_rows, "n_rows", at_least=1)
+    if not isinstance(question.design, AnchorVariance):
+        raise InputError("n_rows is needed: a world does not say how much data you will have.")
+    return None
 
 
 def check_anchor_number(n_anchors: int, question: Question) -> int:

@@ -1,33 +1,21 @@
 """Turning power around: rows, anchors or asymmetry from the power that is wanted."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import NoReturn
-
-import numpy as np
-from scipy.optimize import brentq
 
 from evenodds.errors import InputError
 from evenodds.inference.asymmetry import Method
-from evenodds.noise import ClassConditionalNoise
+from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.exemplary import MOST_ANCHORS
 from evenodds.planning.question import (
     ENDLESS_ROWS,
     Design,
     Question,
     check_anchor_number,
-    check_noise,
     check_rows,
     read_question,
 )
+from evenodds.planning.search import anchors_for, asymmetry_for, rows_for, tolerance_for
 from evenodds.validation import check_between
-
-FEWEST_ROWS = 20
-# How finely rows (relative) and asymmetries (absolute) are worked out.
-ROWS_PRECISION = 0.002
-ASYMMETRY_PRECISION = 0.0005
-# Sizes tried, smallest first, before the answer is narrowed down.
-ASYMMETRY_STEPS = (0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def sample_size(
@@ -71,7 +59,7 @@ def sample_size(
     )
     wanted = _check_wanted(power, question, check_noise(noise))
     k = check_anchor_number(n_anchors, question)
-    rows = _rows_for(question, noise, k, wanted)
+    rows = rows_for(question, noise, k, wanted)
     if rows is None:
         _refuse_rows(question, noise, k, wanted)
     return rows
@@ -120,7 +108,7 @@ def anchors_needed(
     )
     wanted = _check_wanted(power, question, check_noise(noise))
     n = check_rows(n_rows, question)
-    anchors = _anchors_for(question, noise, n, wanted)
+    anchors = anchors_for(question, noise, n, wanted)
     if anchors is None:
         _refuse_anchors(question, noise, n, wanted)
     return anchors
@@ -172,89 +160,10 @@ def detectable_asymmetry(
     n, k = check_rows(n_rows, question), check_anchor_number(n_anchors, question)
     signs = {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]
     largest = max(
-        _asymmetry_for(lambda noise: question.power(noise, n, k), lesser, sign, wanted)
+        asymmetry_for(lambda noise: question.power(noise, n, k), lesser, sign, wanted)
         for sign in signs
     )
     return -largest if question.alternative == "less" else largest
-
-
-def _rows_for(
-    question: Question, noise: ClassConditionalNoise, k: int, wanted: float
-) -> int | None:
-    """Return the smallest number of rows with the power wanted; None if there is none."""
-
-    def reached(log_rows: float) -> float:
-        return question.power(noise, float(np.exp(log_rows)), k) - wanted
-
-    low, end = float(np.log(FEWEST_ROWS)), float(np.log(ENDLESS_ROWS))
-    if reached(end) < 0:
-        return None
-    high = low
-    while high < end and reached(high) < 0:
-        low, high = high, min(high + np.log(4), end)
-    if high == low:
-        return FEWEST_ROWS
-    found = brentq(reached, low, high, xtol=ROWS_PRECISION)
-    return int(np.ceil(np.exp(found)))
-
-
-def _anchors_for(
-    question: Question, noise: ClassConditionalNoise, n_rows: float | None, wanted: float
-) -> int | None:
-    """Return the smallest number of anchors with the power wanted; None if there is none."""
-
-    def enough(k: int) -> bool:
-        return question.power(noise, n_rows, k) >= wanted
-
-    high = 1
-    while not enough(high):
-        if high == MOST_ANCHORS:
-            return None
-        high = min(2 * high, MOST_ANCHORS)
-    return _smallest(enough, high // 2, high)
-
-
-def _smallest(enough: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the smallest number above `low` that is enough, knowing that `high` is."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def _asymmetry_for(
-    power_of: Callable[[ClassConditionalNoise], float], rate: float, sign: int, wanted: float
-) -> float:
-    """Return the smallest size of asymmetry, in one direction, with the power wanted."""
-
-    def reached(size: float) -> float:
-        return power_of(_leaning(rate, sign * size)) - wanted
-
-    level = reached(0.0) + wanted
-    if level >= wanted:
-        raise InputError(
-            f"this test rejects uniform noise of {rate:g} with probability {level:.2f} on data "
-            "like these, so its rejections say nothing: use method 'boundary'."
-        )
-    low, best = 0.0, level
-    for high in (step for step in ASYMMETRY_STEPS if 2 * rate + step < 1):
-        gap = reached(high)
-        best = max(best, gap + wanted)
-        if gap >= 0:
-            return float(brentq(reached, low, high, xtol=ASYMMETRY_PRECISION))
-        low = high
-    raise InputError(
-        f"no asymmetry reaches a power of {wanted:g} where the other class is flipped at {rate:g}: "
-        f"the most is {best:.2f}. Plan with more rows, more anchors or a smaller tolerance."
-    )
-
-
-def _leaning(rate: float, asymmetry: float) -> ClassConditionalNoise:
-    """Return noise of this asymmetry where the class flipped less is flipped at `rate`."""
-    return ClassConditionalNoise(rate + max(-asymmetry, 0.0), rate + max(asymmetry, 0.0))
 
 
 def _check_wanted(wanted: float, question: Question, noise: ClassConditionalNoise) -> float:
@@ -285,10 +194,10 @@ def _refuse_rows(
 ) -> NoReturn:
     ceiling = question.power(noise, ENDLESS_ROWS, k)
     remedies = []
-    anchors = _anchors_for(question, noise, ENDLESS_ROWS, wanted)
+    anchors = anchors_for(question, noise, ENDLESS_ROWS, wanted)
     if anchors is not None:
         remedies.append(f"at least {anchors} anchors")
-    tolerance = _tolerance_for(question, noise, k, wanted)
+    tolerance = tolerance_for(question, noise, k, wanted)
     if tolerance is not None:
         remedies.append(f"a tolerance of at most {tolerance:.2f}")
     known = f"known to +-{question.tolerance:g}"
@@ -301,27 +210,12 @@ def _refuse_rows(
     )
 
 
-def _tolerance_for(
-    question: Question, noise: ClassConditionalNoise, k: int, wanted: float
-) -> float | None:
-    """Return the largest tolerance that endless rows would put up with."""
-
-    def enough(hundredths: int) -> bool:
-        eased = replace(question, tolerance=question.tolerance * hundredths / 100)
-        return eased.power(noise, ENDLESS_ROWS, k) >= wanted
-
-    if not enough(1):
-        return None
-    share = 100 - _smallest(lambda lost: enough(100 - lost), 0, 99)
-    return float(np.floor(question.tolerance * share) / 100)
-
-
 def _refuse_anchors(
     question: Question, noise: ClassConditionalNoise, n_rows: float | None, wanted: float
 ) -> NoReturn:
     ceiling = question.power(noise, n_rows, MOST_ANCHORS)
     with_rows = "these summary numbers" if n_rows is None else f"{n_rows:,.0f} rows"
-    rows = None if n_rows is None else _rows_for(question, noise, MOST_ANCHORS, wanted)
+    rows = None if n_rows is None else rows_for(question, noise, MOST_ANCHORS, wanted)
     remedy = "a larger asymmetry, or a smaller shared tolerance"
     if rows is not None:
         remedy = f"at least {rows:,} rows"

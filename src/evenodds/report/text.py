@@ -24,19 +24,19 @@ def describe(
     passed = [check.message for check in result.diagnostics if not check.concern]
     return "\n".join(
         [
-            _wrapped(verdict(result, significance)),
+            wrapped(verdict(result, significance)),
             "",
-            *_aligned(facts(result, significance)),
-            *_listed("What to doubt", doubts),
-            *_listed("What was checked", [*passed, *notes]),
-            *_listed("What to do next", next_steps(result, significance)),
+            *aligned(facts(result, significance)),
+            *listed("What to doubt", doubts),
+            *listed("What was checked", [*passed, *notes]),
+            *listed("What to do next", next_steps(result, significance)),
         ]
     )
 
 
 def describe_prior(result: PriorTestResult, significance: float = 0.05) -> str:
     """Return a prior test as plain text."""
-    lines = [_wrapped(prior_verdict(result, significance)), "", *_aligned(prior_facts(result))]
+    lines = [wrapped(prior_verdict(result, significance)), "", *aligned(prior_facts(result))]
     return "\n".join(lines)
 
 
@@ -100,16 +100,18 @@ def _tolerance(result: AsymmetryTestResult) -> str:
     return f", tolerance {own}{shared}"
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
+    """Break a paragraph into lines."""
     return textwrap.fill(text, WIDTH)
 
 
-def _aligned(pairs: list[tuple[str, str]]) -> list[str]:
+def aligned(pairs: list[tuple[str, str]]) -> list[str]:
+    """Return names and values in two columns."""
     width = max(len(name) for name, _ in pairs)
     return [f"  {name:<{width}}  {value}" for name, value in pairs]
 
 
-def _listed(title: str, sentences: list[str]) -> list[str]:
+def listed(title: str, sentences: list[str]) -> list[str]:
     """Return a titled list, or nothing where there is nothing to list."""
     if not sentences:
         return []

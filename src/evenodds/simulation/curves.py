@@ -74,9 +74,13 @@ class PlateauLink:
     high: float = 1.0
 
     def probability(self, index: FloatArray) -> FloatArray:
+        probability = -index
         with np.errstate(over="ignore"):
-            steps = 1 / (1 + np.exp(-index))
-        probability: FloatArray = self.low + (self.high - self.low) * steps
+            np.exp(probability, out=probability)
+        probability += 1
+        np.divide(self.high - self.low, probability, out=probability)
+        if self.low:
+            probability += self.low
         return probability
 
     def index_at(self, probability: FloatArray) -> FloatArray:

@@ -84,6 +84,11 @@ def data_world(
     """
     if (y is None) == (coefficients is None):
         raise InputError("give y or coefficients, one of the two: the curve comes from either.")
+    if y is None and (alpha, beta, positive) != (None, None, None):
+        raise InputError(
+            "alpha, beta and positive describe the labels in y but coefficients are given "
+            "instead: leave them out."
+        )
     features = _matrix(X)
     if y is not None:
         rows = read_rows(X, y, positive=positive)
@@ -120,7 +125,7 @@ def _matrix(X: Any) -> FloatArray:
 
 def _read_coefficients(values: ArrayLike | None, n_features: int) -> FloatArray:
     """Check the curve's coefficients."""
-    curve = np.asarray(values, dtype=np.float64)
+    curve = np.asarray(values)
     if curve.shape != (n_features + 1,):
         raise InputError(
             f"coefficients has {curve.size} values but X has {n_features} columns: give the "

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from evenodds.errors import EvenoddsError
+from evenodds.errors import EvenoddsError, InputError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -88,9 +89,10 @@ def _in_processes(
     """Yield results as they come, with no more than a few tasks handed out at a time."""
     # A fresh interpreter for each worker: forking one that runs threads can hang.
     context = multiprocessing.get_context("spawn")
+    packed = _pack(do)
     with (
         _one_thread_each(),
-        ProcessPoolExecutor(workers, context, initializer=_receive, initargs=(do,)) as pool,
+        ProcessPoolExecutor(workers, context, initializer=_receive, initargs=(packed,)) as pool,
     ):
         waiting = iter(enumerate(tasks))
         running: dict[Future[Any], int] = {}
@@ -107,7 +109,9 @@ def _in_processes(
                     yield running.pop(future), future.result()
         except BrokenProcessPool:
             raise EvenoddsError(
-                "a worker process died, perhaps for lack of memory: use fewer workers."
+                "a worker process died, for lack of memory or because it could not load what it "
+                "was to do: use fewer workers, and in a script call this under "
+                "if __name__ == '__main__'."
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
@@ -131,12 +135,23 @@ def _one_thread_each() -> Iterator[None]:
 _received: Callable[[Any], Any] | None = None
 
 
-def _receive(do: Callable[[Any], Any]) -> None:
+def _pack(do: Callable[[Any], Any]) -> bytes:
+    """Return what is to be done in a form that other processes can read."""
+    try:
+        return pickle.dumps(do)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"workers cannot be sent what they are to do ({error}): define it at the top of a "
+            "module, or use workers=1."
+        ) from None
+
+
+def _receive(packed: bytes) -> None:
     """Take in, once for each worker, what is to be done to its tasks."""
     global _received  # noqa: PLW0603 - a worker process has no other place to keep it
     # An interrupt is for the parent, which then tells the workers to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _received = do
+    _received = pickle.loads(packed)
 
 
 def _do_received(task: Any) -> Any:

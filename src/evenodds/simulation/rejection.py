@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -10,12 +11,12 @@ from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.inference.asymmetry import Method, read_method
 from evenodds.inference.joint import Joint
 from evenodds.inference.results import check_alternative
-from evenodds.noise import ClassConditionalNoise, UniformNoise
+from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
 from evenodds.simulation.parallel import Progress, carry_out
 from evenodds.simulation.setting import OwnTest, PValues, Setting
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import find_world
-from evenodds.validation import check_between, check_whole
+from evenodds.validation import check_between, check_tolerances, check_whole
 
 # Runs of one task: long enough to be worth handing out, short enough to see progress.
 RUNS_A_TASK = 20
@@ -127,20 +128,21 @@ def rejection_rate(
     >>> wald.rate > 0.2  # nominal 0.05: do not use it on lopsided data
     True
     """
-    test = method if callable(method) else read_method(method)
+    test = _read_test(method)
     k = check_whole(n_anchors, "n_anchors")
     if k == 0 and not isinstance(test, Joint) and isinstance(test, Method):
         raise InputError("n_anchors is 0 but only method 'joint' runs without anchors.")
     level = check_between(significance, "significance", 0, 1, closed="neither")
     check_whole(runs, "runs", at_least=1)
     step = check_whole(batch_size, "batch_size", at_least=1)
+    own, shared = check_tolerances(tolerance, shared_tolerance)
     setting = Setting(
         world=find_world(world),
-        noise=UniformNoise(0.0) if noise is None else noise,
+        noise=UniformNoise(0.0) if noise is None else check_noise(noise),
         n_rows=check_whole(n_rows, "n_rows", at_least=1),
         n_anchors=k,
-        tolerance=check_between(tolerance, "tolerance", 0, 0.5, closed="left"),
-        shared_tolerance=check_between(shared_tolerance, "shared_tolerance", 0, 0.5, closed="left"),
+        tolerance=own,
+        shared_tolerance=shared,
         seed=check_whole(seed, "seed"),
     )
     done = carry_out(
@@ -168,3 +170,12 @@ def rejection_rate(
         failures=failures,
         significance=level,
     )
+
+
+def _read_test(method: Any) -> Method | OwnTest:
+    """Return one of our tests, or a callable as it is."""
+    # A class is callable too, but calling it tests nothing.
+    if callable(method) and not isinstance(method, type):
+        own: OwnTest = method
+        return own
+    return read_method(method)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from evenodds.anchors import Anchors
+from evenodds.errors import InputError
 from evenodds.noise import ClassConditionalNoise
 from evenodds.simulation.curves import LOGISTIC, Index, Link
 from evenodds.validation import FloatArray
@@ -108,6 +109,7 @@ class World:
         Each seed is moved to where the true posterior is 1/2 plus an error drawn uniformly
         within the tolerances, plus the expert's bias.
         """
+        self._check_reach(tolerance + shared_tolerance)
         n_distinct = -(-k // self.anchor_copies)
         errors = rng.uniform(-tolerance, tolerance, n_distinct) + rng.uniform(
             -shared_tolerance, shared_tolerance
@@ -116,6 +118,17 @@ class World:
         wanted = self.link.index_at(0.5 + errors + self.anchor_bias)
         points = np.repeat(self.index.move_to(seeds, wanted), self.anchor_copies, axis=0)[:k]
         return Anchors(points, tolerance=tolerance, shared_tolerance=shared_tolerance)
+
+    def _check_reach(self, tolerance: float) -> None:
+        """Refuse errors of the expert that lead beyond all cases there are."""
+        ends = 0.5 + self.anchor_bias + np.array([-tolerance, tolerance])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            beyond = ~np.isfinite(self.link.index_at(ends))
+        if beyond.any():
+            raise InputError(
+                f"toss-ups known to +-{tolerance:g} are too vague for world {self.name!r}, which "
+                f"has no case of posterior {float(ends[beyond][-1]):g}: use a smaller tolerance."
+            )
 
     def flip(
         self,

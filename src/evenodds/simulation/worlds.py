@@ -106,7 +106,8 @@ def hard_cases() -> World:
 
 def _draw_two_bells(positive_share: float, n: int, rng: np.random.Generator) -> FloatArray:
     side = np.where(rng.random(n) < positive_share, 1.0, -1.0)
-    features: FloatArray = rng.normal(size=(n, 2)) + side[:, None]
+    features = rng.standard_normal((n, 2))
+    features += side[:, None]
     return features
 
 

@@ -1,0 +1,92 @@
+"""The paper's whole simulation, 12,000 fits and 216,000 p-values, against loops over libraries.
+
+``python -m benchmarks.paper_grid [--runs 500]``
+"""
+
+from benchmarks import one_thread  # noqa: F401, I001 - before numpy
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import norm
+
+from benchmarks.data import FloatArray
+from benchmarks.libraries import OURS, Answer, refuse_half_done, versions
+from benchmarks.libraries import with_scikit_learn, with_statsmodels
+from evenodds.simulation.worlds import two_bells
+from evenodds.study.paper_grid import (
+    ANCHOR_NUMBERS,
+    NOISES,
+    RUNS,
+    SIZES,
+    TOLERANCES,
+    PaperGrid,
+    Task,
+    paper_pvalues,
+)
+
+SECONDS_AT_MOST = 5.0
+RATIO_AT_LEAST = {"statsmodels": 10.0, "scikit-learn": 18.0}
+LOOPS: dict[str, Callable[[FloatArray, FloatArray], Answer]] = {
+    "statsmodels": with_statsmodels,
+    "scikit-learn": with_scikit_learn,
+}
+
+
+def loop_pvalues(fit: Callable[[FloatArray, FloatArray], Answer], runs: int) -> FloatArray:
+    """Return the strict p-values the way a user would: one fit after another."""
+    grid = PaperGrid(two_bells(), None, 0)
+    pvalues = []
+    for noise in NOISES:
+        for n in SIZES:
+            task = Task(noise, n, range(runs))
+            for run in task.runs:
+                draw = grid.draw(task, run)
+                for labels in draw.labels:
+                    coefficients, covariance = fit(draw.features, labels.astype(float))
+                    for place in range(len(TOLERANCES)):
+                        points = draw.anchor_points[place]
+                        for k in ANCHOR_NUMBERS:
+                            design = np.column_stack([np.ones(k), points[:k]])
+                            mean = (1 / (1 + np.exp(-design @ coefficients))).mean()
+                            anchor = design.mean(axis=0)
+                            error = np.sqrt(anchor @ covariance @ anchor / 16)
+                            pvalues.append(2 * norm.sf(abs(mean - 0.5) / error))
+    return np.array(pvalues)
+
+
+def main() -> None:
+    """Time all three in turn, print ratios, and check that the p-values agree."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.paper_grid", description=__doc__)
+    parser.add_argument("--runs", type=int, default=RUNS, help="runs a setting; targets need 500")
+    runs = parser.parse_args().runs
+    refuse_half_done()
+    print("one thread; " + ", ".join(f"{name} {number}" for name, number in versions().items()))
+    paper_pvalues(runs=2)
+    for fit in LOOPS.values():
+        loop_pvalues(fit, 1)
+    started = time.process_time()
+    table, _ = paper_pvalues(runs=runs)
+    seconds = time.process_time() - started
+    met = "met" if seconds <= SECONDS_AT_MOST else "missed"
+    n_pvalues = len(table["pvalue"])
+    print(f"\n{OURS}: {n_pvalues:,} p-values in {seconds:.2f} s CPU ", end="")
+    print(f"(target {SECONDS_AT_MOST:g} s: {met})" if runs == RUNS else "(no target)")
+    for name, fit in LOOPS.items():
+        started = time.process_time()
+        pvalues = loop_pvalues(fit, runs)
+        theirs = time.process_time() - started
+        gap = float(np.abs(pvalues - table["pvalue"]).max())
+        ratio, wanted = theirs / seconds, RATIO_AT_LEAST[name]
+        met = "met" if ratio >= wanted else "missed"
+        print(
+            f"{name} loop: {theirs:.1f} s CPU, {ratio:.1f}x (target {wanted:g}x: {met}); "
+            f"largest difference of a p-value {gap:.0e}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

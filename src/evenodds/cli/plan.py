@@ -1,0 +1,179 @@
+"""`evenodds plan`: how many rows and toss-ups a test needs, before they are collected."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenodds.cli.guard import guarded
+from evenodds.cli.test import Format, Method, Side, split_names
+
+if TYPE_CHECKING:
+    from evenodds.noise import ClassConditionalNoise
+    from evenodds.planning.plan import Plan
+    from evenodds.planning.question import Design
+
+
+@guarded
+def run_plan(
+    data: Annotated[
+        Path | None, typer.Argument(help="Pilot data: CSV, TSV or Parquet, with --label.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Column of given labels in DATA.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
+    ] = None,
+    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    world: Annotated[
+        str | None, typer.Option(help="A simulated world instead of DATA, such as paper or rare.")
+    ] = None,
+    variance: Annotated[
+        float | None,
+        typer.Option(help="The paper's summary number instead: variance with one anchor."),
+    ] = None,
+    variance_floor: Annotated[
+        float, typer.Option(help="What of --variance no number of anchors removes.")
+    ] = 0.0,
+    variance_rows: Annotated[
+        int | None, typer.Option(help="Number of rows that --variance is for.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(help="Number of rows.")] = None,
+    anchors: Annotated[int | None, typer.Option(help="Number of toss-up cases.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Share of positives labelled negative, to be found.")
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="Share of negatives labelled positive, to be found.")
+    ] = None,
+    power: Annotated[float | None, typer.Option(help="Probability of finding it.")] = None,
+    rate: Annotated[
+        float, typer.Option(help="Flip rate of the better class, where alpha and beta are sought.")
+    ] = 0.05,
+    tolerance: Annotated[
+        float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
+    ] = 0.05,
+    shared_tolerance: Annotated[
+        float, typer.Option(help="Half-width of the error common to all anchors.")
+    ] = 0.0,
+    method: Annotated[Method | None, typer.Option(help="Which test.")] = None,
+    alternative: Annotated[
+        Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
+    ] = Side.two_sided,
+    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
+    runs: Annotated[
+        int, typer.Option(help="Simulated data sets to check the formula with; 0 for none.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
+    figure: Annotated[
+        Path | None, typer.Option(help="Write a picture of the plan, as NAME.png and NAME.svg.")
+    ] = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Output for people or for programs.")
+    ] = Format.text,
+) -> None:
+    """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
+    from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
+    from evenodds.planning.plan import make_plan  # noqa: PLC0415
+
+    design = _read_design(
+        _read_pilot(data, label, split_names(features), positive),
+        world,
+        _read_variance(variance, variance_floor, variance_rows),
+    )
+    with progress_bar("Simulating the plan") as progress:
+        plan = make_plan(
+            design,
+            n_rows=rows,
+            n_anchors=anchors,
+            noise=_read_noise(alpha, beta),
+            power=power,
+            rate=rate,
+            method=None if method is None else method.value,
+            alternative=alternative.value,
+            tolerance=tolerance,
+            shared_tolerance=shared_tolerance,
+            significance=significance,
+            seed=seed,
+            runs=runs,
+            workers=workers,
+            progress=progress,
+        )
+    if output_format is Format.json:
+        from evenodds.report.plan_text import plan_verdict  # noqa: PLC0415
+
+        document = {"schema_version": 1, **asdict(plan), "verdict": plan_verdict(plan)}
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        from evenodds.cli.show import show_plan  # noqa: PLC0415 - rich is slow to load
+
+        show_plan(plan)
+    if figure is not None:
+        _draw(plan, figure)
+
+
+def _read_design(pilot: "Design | None", world: str | None, variance: "Design | None") -> "Design":
+    """Return what the plan goes by, which must be one thing."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+
+    given = [design for design in (pilot, world, variance) if design is not None]
+    if len(given) != 1:
+        raise InputError(
+            "a plan goes by data like yours: give pilot data (DATA --label COL), or --world NAME, "
+            f"or --variance V; {len(given)} of these came."
+        )
+    return given[0]
+
+
+def _read_pilot(
+    data: Path | None, label: str | None, features: tuple[str, ...] | None, positive: str | None
+) -> "Design | None":
+    """Return the world of pilot data."""
+    from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.simulation.own_data import data_world  # noqa: PLC0415
+
+    if data is None:
+        if label is not None or features is not None or positive is not None:
+            raise InputError("--label, --features and --positive go with DATA, a pilot file.")
+        return None
+    if label is None:
+        raise InputError(f"{data} needs --label: which column holds the labels?")
+    inputs = read_inputs(data, Columns(label=label, features=features), None, 0.0, 0.0)
+    return data_world(inputs.features, inputs.labels, positive=positive, name=data.name)
+
+
+def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> "Design | None":
+    """Return the paper's summary numbers."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.planning.summary import AnchorVariance  # noqa: PLC0415
+
+    if variance is not None:
+        return AnchorVariance(single=variance, floor=floor, n_rows=n_rows)
+    if floor or n_rows is not None:
+        raise InputError("--variance-floor and --variance-rows go with --variance.")
+    return None
+
+
+def _read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNoise | None":
+    """Return the noise to be found, if it is given."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.noise import ClassConditionalNoise  # noqa: PLC0415
+
+    if alpha is None and beta is None:
+        return None
+    if alpha is None or beta is None:
+        raise InputError("give --alpha and --beta together, or neither to have them worked out.")
+    return ClassConditionalNoise(alpha, beta)
+
+
+def _draw(plan: "Plan", path: Path) -> None:
+    """Write the picture of a plan."""
+    from evenodds.report.plan_figure import plan_figure  # noqa: PLC0415 - matplotlib is slow
+    from evenodds.report.style import save_figure  # noqa: PLC0415
+
+    name = path.with_suffix("") if path.suffix in (".png", ".svg") else path
+    for written in save_figure(plan_figure(plan), name):
+        typer.echo(f"wrote {written}", err=True)

@@ -1,0 +1,104 @@
+"""`evenodds study`: the paper's simulation, and level and power over many worlds."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenodds.cli.guard import INTERRUPTED, guarded
+from evenodds.cli.test import Method
+
+study = typer.Typer(
+    help="Simulations that show how the tests behave.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+class Extent(StrEnum):
+    """How much of an atlas to draw."""
+
+    small = "small"
+    full = "full"
+
+
+@study.command("paper")
+@guarded
+def run_paper(
+    out: Annotated[Path, typer.Option(help="Folder for figures and tables.")],
+    method: Annotated[
+        Method, typer.Option(help="wald is the paper's own; the others on the same data.")
+    ] = Method.wald,
+    fourth: Annotated[
+        bool, typer.Option("--fourth", help="Also flip 40 % of positives and 10 % of negatives.")
+    ] = False,
+    runs: Annotated[int, typer.Option(help="Data sets for each setting.")] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
+) -> None:
+    """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
+    from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
+    from evenodds.inference.asymmetry import METHODS  # noqa: PLC0415
+    from evenodds.inference.wald import Wald  # noqa: PLC0415
+    from evenodds.study.paper import run_paper_study  # noqa: PLC0415
+    from evenodds.study.paper_grid import FOURTH_NOISE, NOISES  # noqa: PLC0415
+    from evenodds.validation import check_whole  # noqa: PLC0415
+
+    test = METHODS[method.value]()
+    with progress_bar("Simulating") as progress:
+        written, rates, interrupted = run_paper_study(
+            out,
+            (*NOISES, FOURTH_NOISE) if fourth else NOISES,
+            method=None if isinstance(test, Wald) else test,
+            runs=check_whole(runs, "--runs", at_least=1),
+            seed=check_whole(seed, "--seed"),
+            workers=check_whole(workers, "--workers", at_least=1),
+            progress=progress,
+        )
+    from evenodds.cli.show import show_paper_rates  # noqa: PLC0415 - rich is slow to load
+
+    show_paper_rates(rates, method.value)
+    _finish(written, interrupted)
+
+
+@study.command("atlas")
+@guarded
+def run_atlas(
+    out: Annotated[Path, typer.Option(help="Folder for figures and tables.")],
+    extent: Annotated[
+        Extent, typer.Option(help="small: what ships with the package; full: every setting.")
+    ] = Extent.small,
+    worlds: Annotated[
+        str | None, typer.Option(help="Worlds, as paper,rare. Default: all of them.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Data sets for each setting.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
+) -> None:
+    """Measure level and power of every method over many worlds, as a table and heat maps."""
+    from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.test import split_names  # noqa: PLC0415
+    from evenodds.study.atlas import run_atlas_study  # noqa: PLC0415
+    from evenodds.validation import check_whole  # noqa: PLC0415
+
+    with progress_bar("Simulating") as progress:
+        written, verdicts, interrupted = run_atlas_study(
+            out,
+            extent=extent.value,
+            worlds=split_names(worlds),
+            runs=check_whole(runs, "--runs", at_least=1),
+            seed=check_whole(seed, "--seed"),
+            workers=check_whole(workers, "--workers", at_least=1),
+            progress=progress,
+        )
+    for verdict in verdicts:
+        typer.echo(verdict)
+    _finish(written, interrupted)
+
+
+def _finish(written: list[Path], interrupted: bool) -> None:
+    """Say which files are there, and stop as interrupted where they hold part of the study."""
+    for path in written:
+        typer.echo(f"wrote {path}", err=True)
+    if interrupted:
+        typer.echo("evenodds: interrupted; the files hold what was finished.", err=True)
+        raise typer.Exit(INTERRUPTED)

@@ -1,0 +1,219 @@
+"""A whole plan: one unknown worked out, what lies around it, and the formula checked."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from evenodds.errors import InputError
+from evenodds.inference.asymmetry import Method
+from evenodds.noise import ClassConditionalNoise, UniformNoise
+from evenodds.planning.exemplary import MOST_ANCHORS
+from evenodds.planning.power import power as power_of
+from evenodds.planning.question import Design, Question, read_question
+from evenodds.planning.search import leaning
+from evenodds.planning.solve import anchors_needed, detectable_asymmetry, sample_size
+from evenodds.planning.summary import AnchorVariance
+from evenodds.simulation.parallel import Progress
+from evenodds.simulation.rejection import RejectionRate, rejection_rate
+from evenodds.simulation.world import World
+from evenodds.validation import check_whole
+
+T = TypeVar("T")
+Unknown = Literal["rows", "anchors", "asymmetry", "power"]
+
+# Around the answer, rows and anchors are shown at these multiples.
+ROW_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+ANCHOR_FACTORS = (0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A plan, complete: what was asked, the answer, and how far to trust it.
+
+    Attributes
+    ----------
+    unknown : {"rows", "anchors", "asymmetry", "power"}
+        What was worked out from the rest.
+    n_rows, n_anchors, noise, power
+        The plan; `n_rows` is None where summary numbers are for some rows already.
+    row_numbers, anchor_numbers, powers
+        Power around the plan, a row of `powers` for each number of rows.
+    simulated : RejectionRate or None
+        The power again, by simulation.
+    level : RejectionRate or None
+        How often the test rejects uniform noise of the same mean rate, by simulation.
+    """
+
+    unknown: Unknown
+    data: str
+    method: str
+    alternative: str
+    tolerance: float
+    shared_tolerance: float
+    significance: float
+    n_rows: int | None
+    n_anchors: int
+    noise: ClassConditionalNoise
+    power: float
+    row_numbers: tuple[int | None, ...]
+    anchor_numbers: tuple[int, ...]
+    powers: tuple[tuple[float, ...], ...]
+    simulated: RejectionRate | None
+    level: RejectionRate | None
+
+
+def make_plan(
+    design: Design,
+    *,
+    n_rows: int | None = None,
+    n_anchors: int | None = None,
+    noise: ClassConditionalNoise | None = None,
+    power: float | None = None,
+    rate: float = 0.05,
+    method: str | Method | None = None,
+    alternative: str = "two-sided",
+    tolerance: float = 0.05,
+    shared_tolerance: float = 0.0,
+    significance: float = 0.05,
+    seed: int = 0,
+    runs: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Plan:
+    """Work out the one quantity that is left out, from the others.
+
+    Parameters are those of `power`, with exactly one of `n_rows`, `n_anchors`, `noise` and
+    `power` None; `rate` is the flip rate of the class flipped less, where `noise` is unknown.
+    With `runs`, the plan is simulated that often.
+    """
+    settings: dict[str, Any] = {
+        "method": method,
+        "alternative": alternative,
+        "tolerance": tolerance,
+        "shared_tolerance": shared_tolerance,
+        "significance": significance,
+        "seed": seed,
+    }
+    question = read_question(design, **settings)
+    unknown = _find_unknown(question, n_rows, n_anchors, noise, power)
+    if n_anchors is None:
+        n_anchors = anchors_needed(
+            design, _given(noise), n_rows=n_rows, power=_given(power), **settings
+        )
+    if noise is None:
+        size = detectable_asymmetry(
+            design, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=_given(power), **settings
+        )
+        noise = leaning(rate, size)
+    if unknown == "rows":
+        n_rows = sample_size(design, noise, n_anchors=n_anchors, power=_given(power), **settings)
+    reached = power_of(design, noise, n_rows=n_rows, n_anchors=n_anchors, **settings)
+    rows, anchors = _around(n_rows, n_anchors)
+    simulated = level = None
+    if check_whole(runs, "runs") and n_rows is not None and isinstance(question.design, World):
+        measure = _Measurement(question.design, question, n_rows, n_anchors, runs, workers)
+        simulated = measure.of(noise, _half(progress, 0))
+        uniform = UniformNoise((noise.alpha + noise.beta) / 2)
+        level = measure.of(uniform, _half(progress, 1))
+    return Plan(
+        unknown=unknown,
+        data=question.design.name if isinstance(question.design, World) else "summary numbers",
+        method=type(question.method).__name__.lower(),
+        alternative=question.alternative,
+        tolerance=question.tolerance,
+        shared_tolerance=question.shared_tolerance,
+        significance=question.significance,
+        n_rows=n_rows,
+        n_anchors=n_anchors,
+        noise=noise,
+        power=reached,
+        row_numbers=rows,
+        anchor_numbers=anchors,
+        powers=tuple(tuple(question.power(noise, n, k) for k in anchors) for n in rows),
+        simulated=simulated,
+        level=level,
+    )
+
+
+def _find_unknown(
+    question: Question,
+    n_rows: int | None,
+    n_anchors: int | None,
+    noise: ClassConditionalNoise | None,
+    power: float | None,
+) -> Unknown:
+    """Return what is left out, which must be exactly one."""
+    given: dict[Unknown, object] = {
+        "rows": n_rows,
+        "anchors": n_anchors,
+        "asymmetry": noise,
+        "power": power,
+    }
+    missing = [name for name, value in given.items() if value is None]
+    # Summary numbers are for some rows already, so rows need not be said.
+    if isinstance(question.design, AnchorVariance) and len(missing) == 2 and "rows" in missing:
+        missing.remove("rows")
+    if len(missing) != 1:
+        left_out = f"{' and '.join(missing)} are left out" if missing else "all are given"
+        raise InputError(
+            "a plan works out one of rows, anchors, asymmetry and power from the other three, but "
+            f"{left_out}: leave out exactly one."
+        )
+    return missing[0]
+
+
+def _around(n_rows: int | None, n_anchors: int) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
+    """Return numbers of rows and of anchors around a plan."""
+    rows: tuple[int | None, ...] = (None,)
+    if n_rows is not None:
+        rows = tuple(int(np.ceil(factor * n_rows)) for factor in ROW_FACTORS)
+    if n_anchors == 0:
+        return rows, (0,)
+    wanted = {max(1, min(int(factor * n_anchors), MOST_ANCHORS)) for factor in ANCHOR_FACTORS}
+    return rows, tuple(sorted(wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurement:
+    """Simulates a plan under some noise."""
+
+    world: World
+    question: Question
+    n_rows: int
+    n_anchors: int
+    runs: int
+    workers: int
+
+    def of(self, noise: ClassConditionalNoise, progress: Progress | None) -> RejectionRate:
+        """Return how often the test rejects."""
+        asked = self.question
+        return rejection_rate(
+            self.world,
+            noise,
+            n_rows=self.n_rows,
+            n_anchors=self.n_anchors,
+            method=asked.method,
+            alternative=asked.alternative,
+            tolerance=asked.tolerance,
+            shared_tolerance=asked.shared_tolerance,
+            significance=asked.significance,
+            runs=self.runs,
+            seed=asked.seed,
+            workers=self.workers,
+            progress=progress,
+        )
+
+
+def _given(value: T | None) -> T:
+    """Return what is not the unknown."""
+    if value is None:
+        raise InputError("a plan has one unknown, and this is not it.")
+    return value
+
+
+def _half(progress: Progress | None, number: int) -> Progress | None:
+    """Return progress over one of two simulations of equal length."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(number * total + done, 2 * total)

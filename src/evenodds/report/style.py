@@ -1,0 +1,137 @@
+"""The look of every figure, and how figures become files.
+
+Figures are drawn at the width they are printed at, so the sizes below are the sizes on paper.
+Colours are those of Okabe and Ito, told apart by colour-blind readers; where colour carries
+meaning, a line style, a label or a number carries it too.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, Final, Literal, ParamSpec, TypeVar
+
+import matplotlib.style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from evenodds.files import whole_file
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# Axes that agree: none, all, or those of one row.
+Share = bool | Literal["row"]
+
+# Inches across: a page's text column.
+COLUMN_WIDTH: Final = 6.5
+
+BLACK: Final = "#000000"
+ORANGE: Final = "#E69F00"
+SKY: Final = "#56B4E9"
+GREEN: Final = "#009E73"
+BLUE: Final = "#0072B2"
+RED: Final = "#CC3311"  # a truer red than theirs, as safe beside the blue
+PALE: Final = "#E6E6E6"
+GREY: Final = "#767676"
+
+# Backends write these into a file's header: none of them belongs to the picture.
+_NO_METADATA: Final[dict[str, dict[str, None]]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+}
+_LOOK: Final[Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so text is the same everywhere
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "figure.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": GREY,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.3,
+    "hatch.linewidth": 0.5,
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "figure.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "evenodds",  # names inside the file depend on the picture alone
+}
+
+
+def in_house_style(draw: Callable[P, R]) -> Callable[P, R]:
+    """Draw with the house look alone, and leave the user's own settings as they were."""
+
+    @wraps(draw)
+    def drawing(*args: P.args, **kwargs: P.kwargs) -> R:
+        with matplotlib.style.context(_LOOK, after_reset=True):
+            return draw(*args, **kwargs)
+
+    return drawing
+
+
+@in_house_style
+def new_figure(
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    height: float = 2.8,
+    share_x: Share = False,
+    share_y: Share = False,
+) -> tuple[Figure, NDArray[Any]]:
+    """Return a figure of column width and its axes, (rows, columns).
+
+    The figure is no part of pyplot: nothing has to be closed, and no window appears.
+    """
+    figure = Figure(figsize=(COLUMN_WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes: NDArray[Any] = figure.subplots(
+        rows, columns, squeeze=False, sharex=share_x, sharey=share_y
+    )
+    return figure, axes
+
+
+@in_house_style
+def save_figure(figure: Figure, path: Path) -> list[Path]:
+    """Write a figure as PNG and SVG beside each other, each whole or not at all.
+
+    Parameters
+    ----------
+    figure : Figure
+        Any figure of this package.
+    path : Path
+        Where to, without a suffix; a dot in the name is part of the name.
+
+    Returns
+    -------
+    list of Path
+        The two files. The same figure gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        If the folder is not there or cannot be written to.
+    """
+    written = []
+    for kind, metadata in _NO_METADATA.items():
+        target = path.with_name(f"{path.name}.{kind}")
+        with whole_file(target) as file:
+            figure.savefig(file.buffer, format=kind, metadata=metadata)
+        written.append(target)
+    return written
+
+
+def letter_panels(axes: NDArray[Any], titles: Sequence[str]) -> None:
+    """Give each panel its title, by rows; where there are several, a bold letter before it."""
+    for number, (panel, title) in enumerate(zip(axes.flat, titles, strict=True)):
+        letter = f"$\\bf{{{ascii_lowercase[number]}}}$  " if axes.size > 1 else ""
+        panel.set_title(f"{letter}{title}", loc="left", pad=4)

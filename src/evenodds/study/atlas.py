@@ -1,0 +1,171 @@
+"""Level and power of every method over many worlds, as tables, heat maps and verdicts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from evenodds.inference.asymmetry import METHODS
+from evenodds.report.style import save_figure
+from evenodds.simulation.parallel import Progress, carry_out
+from evenodds.simulation.rejection import wilson_interval
+from evenodds.simulation.setting import Setting
+from evenodds.study.atlas_cells import (
+    BASELINES,
+    NOTICED,
+    SHAPE,
+    UNEQUAL,
+    AtlasTask,
+    Extent,
+    Outcomes,
+    atlas_settings,
+    run_task,
+)
+from evenodds.study.columns import in_order, kept
+from evenodds.study.heatmap_cells import HELD, levels_not_held, under_uniform_noise
+from evenodds.study.heatmap_figure import level_figure, power_heatmap_figure
+from evenodds.study.tables import make_folder, write_csv, write_parquet
+from evenodds.validation import check_choice, join_quoted
+
+RUNS_A_TASK = 10
+SIGNIFICANCE = 0.05
+# Numbers are rounded in the CSV, which is what ships with the package.
+CSV_DIGITS = 4
+
+
+def run_atlas_study(
+    out: Path,
+    *,
+    extent: Extent = "small",
+    worlds: Sequence[str] | None = None,
+    runs: int = 200,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[list[Path], list[str], bool]:
+    """Measure the atlas and write it into a folder.
+
+    Returns the files written, a verdict for each method, and whether an interrupt cut it short;
+    then settings that were not reached are left out and others have fewer runs.
+    """
+    check_choice(extent, "extent", get_args(Extent))
+    make_folder(out)
+    atlas, interrupted = measure_atlas(
+        list(atlas_settings(extent, worlds, seed)), runs, workers=workers, progress=progress
+    )
+    rounded = {
+        name: np.round(column, CSV_DIGITS) if column.dtype.kind == "f" else column
+        for name, column in atlas.items()
+    }
+    written = [write_parquet(out / "atlas.parquet", atlas), write_csv(out / "atlas.csv", rounded)]
+    for tolerance in in_order(atlas["tolerance"]):
+        name = f"tolerance_{tolerance:.2f}"
+        figure = level_figure(atlas, tolerance=tolerance)
+        written += save_figure(figure, out / f"level_{name}")
+        for noise in UNEQUAL:
+            if not ((atlas["alpha"] == noise.alpha) & (atlas["tolerance"] == tolerance)).any():
+                continue  # an interrupt came before
+            figure = power_heatmap_figure(
+                atlas, alpha=noise.alpha, beta=noise.beta, tolerance=tolerance
+            )
+            path = out / f"power_{noise.alpha:.2f}_{noise.beta:.2f}_{name}"
+            written += save_figure(figure, path)
+    return written, atlas_verdicts(atlas), interrupted
+
+
+def measure_atlas(
+    settings: Sequence[Setting],
+    runs: int,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Any], bool]:
+    """Return the atlas as columns, a row for every setting and method."""
+    tasks = [
+        AtlasTask(setting, range(first, min(first + RUNS_A_TASK, runs)))
+        for setting in settings
+        for first in range(0, runs, RUNS_A_TASK)
+    ]
+    done = carry_out(
+        run_task, tasks, workers=workers, progress=progress, size=lambda task: len(task.runs)
+    )
+    parts: dict[int, list[Outcomes]] = {}
+    tasks_a_setting = -(-runs // RUNS_A_TASK)
+    for number, outcomes in enumerate(done.results):
+        if outcomes is not None:
+            parts.setdefault(number // tasks_a_setting, []).append(outcomes)
+    rows = [row for place, found in parts.items() for row in _rows(settings[place], found)]
+    names = list(rows[0])
+    return {name: np.array([row[name] for row in rows]) for name in names}, done.interrupted
+
+
+def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
+    """Return a row for each method in one setting."""
+    pvalues = np.concatenate([part.pvalues for part in parts], axis=1)
+    estimates = np.concatenate([part.estimates for part in parts], axis=1)
+    shapes = np.concatenate([part.shapes for part in parts])
+    seen = ~np.isnan(shapes).any(axis=1)
+    shape = np.median(shapes[seen], axis=0) if seen.any() else np.full(len(SHAPE), np.nan)
+    common = {
+        "world": setting.world.name,
+        "n_rows": setting.n_rows,
+        "n_anchors": setting.n_anchors,
+        "tolerance": setting.tolerance,
+        "alpha": setting.noise.alpha,
+        "beta": setting.noise.beta,
+        "n_features": len(setting.draw(0).features[0]),
+        **dict(zip(SHAPE, (float(value) for value in shape), strict=True)),
+    }
+    rows = []
+    for method, values in zip(METHODS, pvalues, strict=True):
+        rows.append(_row(method, common, values < SIGNIFICANCE, np.isnan(values)))
+    for method, values in zip(BASELINES, estimates, strict=True):
+        row = _row(method, common, np.abs(values) > NOTICED, np.isnan(values))
+        there = values[~np.isnan(values)]
+        row["mean_estimate"] = float(there.mean()) if len(there) else np.nan
+        row["sd_estimate"] = float(there.std()) if len(there) else np.nan
+        rows.append(row)
+    return rows
+
+
+def _row(method: str, common: dict[str, Any], rejected: Any, failed: Any) -> dict[str, Any]:
+    rejections, runs = int(rejected.sum()), len(rejected)
+    low, high = wilson_interval(rejections, runs)
+    return {
+        "method": method,
+        **common,
+        "runs": runs,
+        "rejections": rejections,
+        "failures": int(failed.sum()),
+        "rate": rejections / runs,
+        "low": low,
+        "high": high,
+        "mean_estimate": np.nan,
+        "sd_estimate": np.nan,
+    }
+
+
+def atlas_verdicts(atlas: dict[str, Any]) -> list[str]:
+    """Return, for each method, where it must not be used."""
+    uniform = under_uniform_noise(atlas)
+    broken = levels_not_held(uniform)
+    verdicts = []
+    for method in in_order(uniform["method"]):
+        own = kept(uniform, uniform["method"] == method)
+        settings = f"{len(own['world'])} settings under uniform noise"
+        worlds = [w for w in in_order(own["world"]) if any(k[:2] == (method, w) for k in broken)]
+        called = "rejects" if method in METHODS else f"is off by more than {NOTICED:g}"
+        if not worlds:
+            verdicts.append(
+                f"{method}: holds its level in all {settings} ({called} at most "
+                f"{own['rate'].max():.0%})."
+            )
+            continue
+        there = kept(own, np.isin(own["world"], worlds))
+        verdicts.append(
+            f"{method}: do not use it on data like {join_quoted(worlds)} ({called} in up to "
+            f"{there['rate'].max():.0%} of runs where both classes are flipped alike; surely above "
+            f"{HELD:.0%} there)."
+        )
+    return verdicts

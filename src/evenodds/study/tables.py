@@ -1,0 +1,35 @@
+"""Tables of a study as files, whole or not at all."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from evenodds.errors import InputError
+from evenodds.files import whole_file
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for results, if it is not there yet."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {path} cannot be made: {error.strerror}.") from None
+
+
+def write_parquet(path: Path, columns: dict[str, Any]) -> Path:
+    """Write columns as a Parquet file."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to load
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    with whole_file(path) as file:
+        pq.write_table(pa.table(columns), file.buffer)
+    return path
+
+
+def write_csv(path: Path, columns: dict[str, Any]) -> Path:
+    """Write columns as a CSV file."""
+    with whole_file(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    return path
