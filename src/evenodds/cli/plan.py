@@ -88,7 +88,7 @@ def run_plan(
             design,
             n_rows=rows,
             n_anchors=anchors,
-            noise=_read_noise(alpha, beta),
+            noise=read_noise(alpha, beta),
             power=power,
             rate=rate,
             method=None if method is None else method.value,
@@ -157,7 +157,7 @@ def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> 
     return None
 
 
-def _read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNoise | None":
+def read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNoise | None":
     """Return the noise to be found, if it is given."""
     from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
     from evenodds.noise import ClassConditionalNoise  # noqa: PLC0415

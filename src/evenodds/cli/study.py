@@ -2,12 +2,18 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evenodds.cli.guard import INTERRUPTED, guarded
+from evenodds.cli.plan import read_noise
 from evenodds.cli.test import Method
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenodds.noise import ClassConditionalNoise
 
 study = typer.Typer(
     help="Simulations that show how the tests behave.", no_args_is_help=True, rich_markup_mode=None
@@ -31,6 +37,15 @@ def run_paper(
     fourth: Annotated[
         bool, typer.Option("--fourth", help="Also flip 40 % of positives and 10 % of negatives.")
     ] = False,
+    alpha: Annotated[
+        float | None, typer.Option(help="Flip this share of positives instead of the paper's.")
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="Flip this share of negatives instead of the paper's.")
+    ] = None,
+    world: Annotated[
+        str, typer.Option(help="Another world than the paper's, such as rare or skewed.")
+    ] = "paper",
     runs: Annotated[int, typer.Option(help="Data sets for each setting.")] = 500,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
@@ -39,15 +54,16 @@ def run_paper(
     from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
     from evenodds.inference.asymmetry import METHODS  # noqa: PLC0415
     from evenodds.inference.wald import Wald  # noqa: PLC0415
+    from evenodds.simulation.worlds import find_world  # noqa: PLC0415
     from evenodds.study.paper import run_paper_study  # noqa: PLC0415
-    from evenodds.study.paper_grid import FOURTH_NOISE, NOISES  # noqa: PLC0415
     from evenodds.validation import check_whole  # noqa: PLC0415
 
     test = METHODS[method.value]()
     with progress_bar("Simulating") as progress:
         written, rates, interrupted = run_paper_study(
             out,
-            (*NOISES, FOURTH_NOISE) if fourth else NOISES,
+            _grid_noises(read_noise(alpha, beta), fourth=fourth),
+            world=find_world(world),
             method=None if isinstance(test, Wald) else test,
             runs=check_whole(runs, "--runs", at_least=1),
             seed=check_whole(seed, "--seed"),
@@ -93,6 +109,20 @@ def run_atlas(
     for verdict in verdicts:
         typer.echo(verdict)
     _finish(written, interrupted)
+
+
+def _grid_noises(
+    noise: "ClassConditionalNoise | None", *, fourth: bool
+) -> "Sequence[ClassConditionalNoise]":
+    """Return the noise asked for, or the paper's three or four."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.study.paper_grid import FOURTH_NOISE, NOISES  # noqa: PLC0415
+
+    if noise is not None and fourth:
+        raise InputError("give --fourth or --alpha and --beta, not both.")
+    if noise is not None:
+        return (noise,)
+    return (*NOISES, FOURTH_NOISE) if fourth else NOISES
 
 
 def _finish(written: list[Path], interrupted: bool) -> None:

@@ -90,7 +90,7 @@ def _newton_steps(
     try:
         inverse: FloatArray = np.linalg.inv(information).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
-        sound = np.linalg.cond(information) < 1 / np.finfo(float).eps
+        sound = _is_sound(information)
         inverse = np.full_like(information, np.nan)
         inverse[sound] = np.linalg.inv(information[sound])
     return inverse, (inverse @ score[..., None])[..., 0]
@@ -110,7 +110,8 @@ def _pair_products(features: FloatArray) -> FloatArray:
 
 def _is_sound(matrices: FloatArray) -> NDArray[np.bool_]:
     """Return which matrices can be inverted."""
-    sound: NDArray[np.bool_] = np.linalg.cond(matrices) < 1 / np.finfo(float).eps
+    sound: NDArray[np.bool_] = np.array(np.isfinite(matrices).all(axis=(-2, -1)))
+    sound[sound] = np.linalg.cond(matrices[sound]) < 1 / np.finfo(float).eps
     return sound
 
 

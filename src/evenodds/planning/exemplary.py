@@ -31,8 +31,9 @@ from evenodds.simulation.world import World
 from evenodds.validation import FloatArray
 
 # Cases drawn from a world to stand for all its cases, and sets of anchors that the power is
-# averaged over. Where each set needs a fit of its own, a few are picked to stand for all.
-N_SETS = 512
+# averaged over: more of them where a set is a single case and its luck is not averaged. Where
+# each set needs a fit of its own, a few are picked to stand for all.
+FEWEST_SETS, SINGLE_SETS = 512, 2048
 WALD_ROWS = 20_000
 NOISE_AWARE_ROWS, NOISE_AWARE_PICKED = 4000, 32
 MOST_ANCHORS = 1000
@@ -74,14 +75,14 @@ class Examples:
         """Return how many examples stand for one row; copies of a case carry no news."""
         return len(self.features) * self.world.row_copies / n_rows
 
-    def anchor_sets(self, plan: AnchorPlan, n_sets: int, *, erring: bool) -> Iterator[Anchors]:
+    def anchor_sets(self, plan: AnchorPlan, *, erring: bool) -> Iterator[Anchors]:
         """Return sets of anchors; those of a smaller plan are among those of a larger one.
 
         `erring` ones lie where an expert of this tolerance would put them, others where the
         true posterior is 1/2 but for the expert's bias.
         """
         tolerance, shared = plan.tolerance, plan.shared_tolerance
-        for number in range(n_sets):
+        for number in range(max(FEWEST_SETS, SINGLE_SETS // plan.n_anchors)):
             rng = np.random.default_rng([self.seed, 1, number])
             drawn = self.world.draw_anchors(
                 MOST_ANCHORS,
@@ -121,11 +122,11 @@ class NoiseAwareCentres:
         The plain curve's z at the mean anchor is quickly worked out and ranks the sets much as
         the test itself does, so taking them at even steps leaves little to chance.
         """
-        sets = list(self.examples.anchor_sets(plan, N_SETS, erring=False))
+        sets = list(self.examples.anchor_sets(plan, erring=False))
         means = np.array([anchors.points.mean(axis=0) for anchors in sets])
         errors = np.sqrt(self.plain.log_odds_covariance(means).diagonal())
         order = np.argsort(self.plain.log_odds(means) / errors, kind="stable")
-        step = N_SETS // NOISE_AWARE_PICKED
+        step = len(sets) // NOISE_AWARE_PICKED
         return [sets[number] for number in order[step // 2 :: step]]
 
     def _centre(self, anchors: Anchors | None, share: float) -> Centre:
@@ -177,12 +178,14 @@ class WaldCentres:
         # The fit as the test sees it; where cases are copied it knows the groups.
         sandwich = method.covariance == "sandwich" or world.row_copies > 1
         self.fit: LogisticFit = self.robust if sandwich else fit_rows(rows)
+        self._sets: dict[AnchorPlan, list[Anchors]] = {}
 
     def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
         share = self.examples.share(n_rows)
-        sets = self.examples.anchor_sets(plan, N_SETS, erring=True)
-        return [self._centre(anchors, share) for anchors in sets]
+        if plan not in self._sets:
+            self._sets[plan] = list(self.examples.anchor_sets(plan, erring=True))
+        return [self._centre(anchors, share) for anchors in self._sets[plan]]
 
     def _centre(self, anchors: Anchors, share: float) -> Centre:
         points, weights = anchors.points, equal_weights(len(anchors))

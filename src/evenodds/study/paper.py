@@ -11,12 +11,17 @@ from evenodds.inference.joint import Joint
 from evenodds.noise import ClassConditionalNoise
 from evenodds.report.style import save_figure
 from evenodds.simulation.parallel import Progress
+from evenodds.simulation.world import World
 from evenodds.study.boundary_figure import boundary_figure
 from evenodds.study.columns import in_order
 from evenodds.study.densities_figure import densities_figure
 from evenodds.study.grid_figure import grid_figure
 from evenodds.study.paper_grid import NOISES, RUNS, paper_pvalues
-from evenodds.study.power_figure import power_figure
+from evenodds.study.power_figure import (
+    PAPER_VARIANCE,
+    PAPER_WORLD_FLOOR_SHARE,
+    power_figure,
+)
 from evenodds.study.tables import make_folder, write_csv, write_parquet
 
 SETTINGS = ("alpha", "beta", "n_rows", "tolerance", "n_anchors", "labels")
@@ -27,6 +32,7 @@ def run_paper_study(
     out: Path,
     noises: Sequence[ClassConditionalNoise] = NOISES,
     *,
+    world: World | None = None,
     method: Boundary | Joint | None = None,
     runs: int = RUNS,
     seed: int = 0,
@@ -40,8 +46,16 @@ def run_paper_study(
     """
     make_folder(out)
     name = "wald" if method is None else type(method).__name__.lower()
+    if world is not None and world.name != "paper":
+        name = f"{world.name.replace(' ', '_')}_{name}"
     table, interrupted = paper_pvalues(
-        noises, method=method, runs=runs, seed=seed, workers=workers, progress=progress
+        noises,
+        world=world,
+        method=method,
+        runs=runs,
+        seed=seed,
+        workers=workers,
+        progress=progress,
     )
     rates = rejection_rates(table)
     written = [
@@ -51,11 +65,13 @@ def run_paper_study(
     for noise in noises:
         if not ((table["alpha"] == noise.alpha) & (table["beta"] == noise.beta)).any():
             continue  # an interrupt came before
-        figure = grid_figure(table, alpha=noise.alpha, beta=noise.beta, test=name)
+        figure = grid_figure(table, alpha=noise.alpha, beta=noise.beta, test=name.replace("_", " "))
         path = out / f"{name}_grid_{noise.alpha:.2f}_{noise.beta:.2f}"
         written += save_figure(figure, path)
-    if method is None:
+    if method is None and (world is None or world.name == "paper"):
         written += save_figure(power_figure(), out / "power")
+        floor = PAPER_VARIANCE * PAPER_WORLD_FLOOR_SHARE
+        written += save_figure(power_figure(floor=floor), out / "power_with_floor")
         written += save_figure(densities_figure(), out / "noise_and_densities")
         written += save_figure(boundary_figure(), out / "noise_and_boundary")
     return written, rates, interrupted

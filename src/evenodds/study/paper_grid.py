@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from evenodds.anchors import Anchors
-from evenodds.errors import EvenoddsError
+from evenodds.errors import EvenoddsError, InputError
 from evenodds.inference.boundary import Boundary
 from evenodds.inference.joint import Joint
 from evenodds.inference.noise_aware import FittedRows
@@ -81,7 +81,7 @@ class PaperGrid:
         rates = [round(1e6 * task.noise.alpha), round(1e6 * task.noise.beta)]
         rng = np.random.default_rng([self.seed, task.n_rows, *rates, run])
         features, true_labels = self.world.draw_rows(task.n_rows, rng)
-        labels = task.noise.flip(true_labels, rng)
+        labels = self.world.flip(features, true_labels, task.noise, rng)
         most = max(ANCHOR_NUMBERS)
         seeds, errors = self.world.draw_anchor_seeds(most, rng), rng.uniform(-1, 1, most)
         wanted = self.world.link.index_at(0.5 + np.multiply.outer(TOLERANCES, errors).ravel())
@@ -106,13 +106,19 @@ def paper_pvalues(
     Columns: alpha, beta, n_rows, labels, tolerance, n_anchors, run, pvalue; for the paper's own
     test also pvalue_kept, with the anchors' error in the variance.
     """
+    chosen = two_bells() if world is None else world
+    if chosen.row_copies > 1 or chosen.anchor_copies > 1 or chosen.anchor_bias:
+        raise InputError(
+            f"world {chosen.name!r} repeats rows or misplaces anchors, which this grid does not: "
+            "see the atlas for it."
+        )
     tasks = []
     for noise in noises:
         for n in sizes:
             step = samples_in_a_stack(n) if method is None else NOISE_AWARE_RUNS
             starts = range(0, runs, step)
             tasks += [Task(noise, n, range(first, min(first + step, runs))) for first in starts]
-    grid = PaperGrid(two_bells() if world is None else world, method, seed)
+    grid = PaperGrid(chosen, method, seed)
     done = carry_out(
         grid, tasks, workers=workers, progress=progress, size=lambda task: len(task.runs)
     )

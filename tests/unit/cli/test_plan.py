@@ -1,0 +1,84 @@
+"""`evenodds plan`: what it reads, says and refuses."""
+
+import json
+
+import pytest
+
+QUICK = "--method wald --tolerance 0 --runs 0"
+
+
+def test_a_plan_from_a_world(command):
+    result = command(f"plan --world rare --anchors 8 --alpha .05 --beta .15 --power .8 {QUICK}")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("You need about ")
+
+
+def test_a_plan_from_pilot_data(command, files):
+    result = command(
+        f"plan {files}/plain.csv --label diagnosis --rows 4000 --anchors 8 --alpha .1 --beta .2",
+        QUICK,
+    )
+    assert result.exit_code == 0
+    assert result.stdout.startswith("The power is ")
+
+
+def test_a_plan_from_the_papers_summary_numbers(command):
+    result = command("plan --variance .1 --anchors 8 --alpha .1 --beta .4 --tolerance 0")
+    assert result.stdout.startswith("The power is 0.25.")
+
+
+def test_json_holds_the_whole_plan(command):
+    result = command(
+        f"plan --world paper --rows 1000 --anchors 4 --alpha .1 --beta .2 {QUICK} --format json"
+    )
+    document = json.loads(result.stdout)
+    assert document["schema_version"] == 1
+    assert document["noise"] == {"alpha": 0.1, "beta": 0.2}
+    assert document["unknown"] == "power"
+    assert document["verdict"].startswith("The power is ")
+
+
+def test_a_picture_is_written_twice(command, tmp_path):
+    result = command(
+        f"plan --world paper --rows 1000 --anchors 4 --alpha .1 --beta .2 {QUICK}",
+        f"--figure {tmp_path}/plan.png",
+    )
+    assert result.exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.png", "plan.svg"]
+
+
+def test_the_simulated_check_is_shown(command):
+    result = command(
+        "plan --world paper --rows 500 --anchors 4 --alpha .1 --beta .2 --method wald --runs 50"
+    )
+    assert "Simulated power: " in result.stdout
+    assert "Where both classes are flipped at 15.0% the test rejects" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--rows 10 --anchors 2 --alpha .1 --beta .2", "a plan goes by data like yours"),
+        ("--world rare --variance .1 --anchors 2 --alpha .1 --beta .2", "2 of these came"),
+        ("--world rare --rows 10 --anchors 2 --alpha .1", "give --alpha and --beta together"),
+        ("--world rare --label y --rows 10", "--label, --features and --positive go with DATA"),
+        ("--world rare --variance-floor .1", "--variance-floor and --variance-rows go with"),
+        ("--world rara --rows 10 --anchors 2 --alpha .1 --beta .2", "world is 'rara' but must be"),
+        ("--world rare --anchors 8", "leave out exactly one"),
+        (
+            "--variance .1 --method joint --anchors 2 --alpha .1 --beta .2",
+            "describes method 'wald'",
+        ),
+    ],
+)
+def test_bad_plans_are_refused_in_a_sentence(command, arguments, message):
+    result = command(f"plan {arguments}")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_pilot_data_need_their_label(command, files):
+    result = command(f"plan {files}/plain.csv --rows 10 --anchors 1 --alpha .1 --beta .2")
+    assert result.exit_code == 2
+    assert "plain.csv needs --label: which column holds the labels?" in result.stderr

@@ -1,0 +1,77 @@
+"""`evenodds study`: files, tables, interrupts."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+
+def test_the_papers_study(command, tmp_path):
+    result = command(f"study paper --out {tmp_path}/paper --runs 10")
+    assert result.exit_code == 0
+    assert "0.30 / 0.10   5,000  corrupted" in result.stdout
+    assert pq.read_metadata(tmp_path / "paper" / "wald_pvalues.parquet").num_rows == 4320
+
+
+def test_a_fourth_grid_on_request(command, tmp_path):
+    result = command(f"study paper --out {tmp_path} --runs 2 --fourth")
+    assert "0.40 / 0.10" in result.stdout
+    assert (tmp_path / "wald_grid_0.40_0.10.svg").exists()
+
+
+def test_another_world_and_noise(command, tmp_path):
+    result = command(f"study paper --out {tmp_path} --runs 2 --world rare --alpha .1 --beta .1")
+    assert result.exit_code == 0
+    assert (tmp_path / "rare_wald_grid_0.10_0.10.png").exists()
+
+
+def test_a_noise_aware_grid(command, tmp_path):
+    result = command(
+        f"study paper --out {tmp_path} --runs 1 --method boundary --alpha .3 --beta .1"
+    )
+    assert result.exit_code == 0
+    assert (tmp_path / "boundary_pvalues.parquet").exists()
+
+
+def test_the_atlas(command, tmp_path):
+    result = command(f"study atlas --out {tmp_path} --worlds paper --runs 1")
+    assert result.exit_code == 0
+    assert "wald: " in result.stdout
+    assert (tmp_path / "atlas.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("paper --out {out} --fourth --alpha .1 --beta .2", "--fourth or --alpha and --beta"),
+        ("paper --out {out} --runs 0", "--runs is 0 but must be a whole number of at least 1"),
+        ("paper --out {out} --world nowhere", "world is 'nowhere'"),
+        ("atlas --out {out} --worlds nowhere", "world is 'nowhere'"),
+        ("atlas --out {out} --workers 0", "--workers is 0 but must be a whole number"),
+    ],
+)
+def test_bad_studies_are_refused_in_a_sentence(command, tmp_path, arguments, message):
+    result = command("study", arguments.format(out=tmp_path / "out"))
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_an_interrupt_keeps_what_is_finished(script, tmp_path):
+    """A real interrupt: the files hold the finished runs, and the exit code says so."""
+    process = subprocess.Popen(
+        [script, "study", "paper", "--out", tmp_path, "--runs", "100000"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; the files hold what was finished." in errors
+    table = pq.read_table(tmp_path / "wald_pvalues.parquet", columns=["run"])
+    assert 0 < table.num_rows < 36 * 100_000 * 12

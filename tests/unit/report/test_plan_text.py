@@ -1,0 +1,110 @@
+"""A plan in words."""
+
+from dataclasses import replace
+
+import pytest
+
+import evenodds as eo
+from evenodds.planning.plan import make_plan
+from evenodds.report.plan_figure import plan_figure
+from evenodds.report.plan_text import describe_plan, plan_checks, plan_verdict
+from evenodds.simulation.rejection import RejectionRate
+
+NOISE = eo.ClassConditionalNoise(0.05, 0.15)
+
+
+def measured(rate, low, high, failures=0):
+    return RejectionRate(
+        rate=rate, low=low, high=high, rejections=int(200 * rate), runs=200, failures=failures,
+        significance=0.05,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return make_plan("paper", n_rows=2000, n_anchors=8, noise=NOISE, method="wald", tolerance=0)
+
+
+def test_the_answer_comes_first(plan):
+    assert plan_verdict(plan) == (
+        f"The power is {plan.power:.2f}. With 2,000 rows and 8 toss-ups (strict), flips of 5.0% of "
+        "positives and 15.0% of negatives (beta - alpha +0.100) would be found with probability "
+        f"{plan.power:.2f} by the wald test at level 0.05."
+    )
+
+
+@pytest.mark.parametrize(
+    ("unknown", "answer"),
+    [
+        ("rows", "You need about 2,000 rows."),
+        ("anchors", "You need 8 toss-ups."),
+        ("asymmetry", "An asymmetry of 0.100 could be found."),
+    ],
+)
+def test_every_unknown_has_its_answer(plan, unknown, answer):
+    assert plan_verdict(replace(plan, unknown=unknown)).startswith(answer)
+
+
+def test_tolerances_are_said(plan):
+    words = plan_verdict(replace(plan, tolerance=0.05, shared_tolerance=0.02))
+    assert "8 toss-ups known to +-0.05 each and +-0.02 together" in words
+
+
+def test_a_simulation_that_agrees_is_said_to(plan):
+    checked = replace(plan, power=0.8, simulated=measured(0.81, 0.75, 0.86))
+    assert plan_checks(checked)[0] == (
+        "Simulated power: 0.81 (0.75 to 0.86, 200 runs), which agrees with the formula."
+    )
+
+
+def test_a_simulation_that_differs_is_believed(plan):
+    checked = replace(plan, power=0.8, simulated=measured(0.6, 0.53, 0.67))
+    assert "differs from the formula's 0.80: trust the simulation" in plan_checks(checked)[0]
+
+
+def test_a_level_that_does_not_hold_is_told(plan):
+    broken = replace(plan, level=measured(0.4, 0.33, 0.47))
+    assert (
+        "does not hold its level on data like these: use method boundary"
+        in (plan_checks(broken)[0])
+    )
+
+
+def test_a_level_that_holds_is_nominal(plan):
+    assert (
+        "rejects 0.05 (0.03 to 0.09, 200 runs); nominal 0.05."
+        in (plan_checks(replace(plan, level=measured(0.05, 0.03, 0.09)))[0])
+    )
+
+
+def test_failed_fits_are_told(plan):
+    failing = replace(plan, simulated=measured(0.8, 0.75, 0.86, failures=7))
+    assert "In 7 simulated data sets no curve could be fitted" in plan_checks(failing)[-1]
+
+
+def test_a_plan_not_simulated_says_so(plan):
+    assert plan_checks(plan) == ["Not checked by simulation: --runs 400 does that."]
+
+
+def test_the_table_is_aligned(plan):
+    lines = describe_plan(plan).splitlines()
+    start = next(place for place, line in enumerate(lines) if line.endswith("32"))
+    assert len({len(line) for line in lines[start : start + 8]}) == 1
+
+
+def test_the_picture_names_its_axes_in_words(plan):
+    (panel,) = plan_figure(replace(plan, simulated=measured(0.8, 0.75, 0.86))).axes
+    assert panel.get_xlabel() == "Number of rows"
+    assert "power" in panel.get_ylabel()
+
+
+def test_the_picture_shows_plan_and_simulation(plan):
+    (panel,) = plan_figure(replace(plan, simulated=measured(0.8, 0.75, 0.86))).axes
+    names = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert {"8 toss-ups", "the plan", "simulated, 200 runs", "level of the test"} <= set(names)
+
+
+def test_summary_numbers_without_rows_have_no_picture():
+    plan = make_plan(eo.AnchorVariance(single=0.1), n_anchors=8, noise=NOISE)
+    with pytest.raises(eo.InputError, match="has no number of rows to draw against: give --rows"):
+        plan_figure(plan)
