@@ -177,3 +177,8 @@ def test_a_world_can_be_given_as_itself():
 def test_settings_that_cannot_be_simulated_are_refused(refused, settings, message):
     with refused(message):
         rate(**settings)
+
+
+def test_a_test_that_can_never_be_done_says_why():
+    with pytest.raises(eo.AnchorError, match="optimal"):
+        eo.rejection_rate("rare", n_rows=200, n_anchors=2, method=eo.Wald("optimal"), runs=3)
