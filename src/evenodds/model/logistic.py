@@ -12,7 +12,7 @@ from evenodds.model.problem import LogisticProblem, set_up
 from evenodds.model.scaling import ShiftedCurve
 from evenodds.model.separation import refuse_separation
 from evenodds.model.solver import Optimum, Pilot, chord, newton
-from evenodds.rows.base import Rows
+from evenodds.rows.base import Rows, sampling_step
 from evenodds.rows.source import read_rows
 from evenodds.validation import FloatArray, check_choice
 
@@ -228,7 +228,7 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     if rows.n_rows < max(MANY_ROWS, THINNING * n_needed):
         return None
     rng = np.random.default_rng(SAMPLE_SEED)
-    sample = rows.thinned(THINNING, rng)
+    sample = rows.peeked(sampling_step(rows, THINNING), rng)
     small = (
         sample.thinned(THINNING_AGAIN, rng)
         if sample.n_rows >= THINNING_AGAIN * n_needed
@@ -248,8 +248,9 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     pilot = Pilot(
         start=near.coefficients,
         information=near.information * (rows.total_weight / sample.total_weight),
-        small=small_problem,
-        small_share=small.total_weight / rows.total_weight,
+        sample=LogisticProblem(sample, scaling),
+        n_rows=sample.n_rows,
+        share=sample.total_weight / rows.total_weight,
     )
     optimum = chord(problem, pilot)
     return None if optimum is None else (problem, optimum)

@@ -15,9 +15,10 @@ from evenodds.validation import FloatArray
 # Root-mean-square change of the linear predictor at which a last step ends the climb. Newton
 # squares the error, so the coefficients end at the rounding floor; the curvature is right to 1e-10.
 LAST_STEP = 1e-10
-# The chord climb may enter its exact Newton step from here: the coefficients still end at the
-# rounding floor, and the curvature is moved along with them by a sample.
-LAST_CHORD_STEP = 4e-7
+# The chord climb may enter its exact Newton step from a point this far away, times the root of
+# the number of rows in its sample: the curvature is moved along that step by the sample, whose
+# error shrinks with that root, and ends right to 2e-8.
+LAST_CHORD_STEP = 2e-8
 MAX_ITERATIONS = 40
 MAX_HALVINGS = 30
 # A step has gone too far when the slope at its end is this negative, relative to the start.
@@ -84,8 +85,14 @@ class Pilot:
 
     start: FloatArray
     information: FloatArray  # scaled up to all rows
-    small: Likelihood  # of an even smaller sample
-    small_share: float
+    sample: Likelihood
+    n_rows: int  # of the sample
+    share: float  # of all rows, by weight
+
+    @property
+    def last_step(self) -> float:
+        """How far from the optimum the exact Newton step may start."""
+        return float(LAST_CHORD_STEP * np.sqrt(self.n_rows))
 
 
 def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
@@ -108,14 +115,14 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
         size = float(np.sqrt(slope / total_curvature))
         # The next error is about this step times the rate at which steps shrink.
         rate = min(size / previous_size, 0.5) if previous_size < np.inf else 0.5
-        if size * rate <= LAST_CHORD_STEP:
+        if size * rate <= pilot.last_step:
             coefficients = coefficients + step
             last = problem.evaluate(coefficients)
             final_step = _newton_step(last)
-            if final_step is None or _size(final_step, last) > 2 * LAST_CHORD_STEP:
+            if final_step is None or _size(final_step, last) > 2 * pilot.last_step:
                 return None
             there = _polished(coefficients, last, final_step, iteration + 1)
-            return _with_moved_information(there, coefficients, pilot)
+            return _corrected(there, final_step, pilot)
         next_score = problem.score(coefficients + step)
         if not next_score @ step > OVERSHOT * slope or size > previous_size:
             return None
@@ -124,17 +131,19 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
     return None
 
 
-def _with_moved_information(there: Optimum, before: FloatArray, pilot: Pilot) -> Optimum:
-    """Return the optimum with its curvature moved along the last step.
+def _corrected(there: Optimum, step: FloatArray, pilot: Pilot) -> Optimum:
+    """Return the optimum with what the last step left out, as a sample of the rows shows it.
 
-    The curvature was summed at `before`. How it changes over so small a step is
-    well enough known from a small sample: the error left is a fraction of 1e-7.
+    A Newton step neglects that the curvature changes along it. Over so small a step that
+    change is well enough known from the sample: it moves the curvature to where the step
+    ends, and gives the step its third-order term.
     """
-    change = (
-        pilot.small.evaluate(there.coefficients).information
-        - pilot.small.evaluate(before).information
-    )
-    return replace(there, information=there.information + change / pilot.small_share)
+    near = pilot.sample.evaluate(there.coefficients - step)
+    far = pilot.sample.evaluate(there.coefficients)
+    left_over = (far.score - near.score + near.information @ step) / pilot.share
+    information = there.information + (far.information - near.information) / pilot.share
+    correction = np.linalg.solve(information, left_over)
+    return replace(there, coefficients=there.coefficients + correction, information=information)
 
 
 def with_secant(inverse: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:

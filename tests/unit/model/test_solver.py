@@ -46,8 +46,9 @@ def pilot(hill, start):
     return Pilot(
         start=at,
         information=hill.evaluate(at).information,
-        small=Hill(hill.top),
-        small_share=1.0,
+        sample=Hill(hill.top),
+        n_rows=400,
+        share=1.0,
     )
 
 
@@ -90,6 +91,12 @@ def test_the_chord_climb_takes_the_curvature_once():
     before = hill.n_full
     chord(hill, lent)
     assert hill.n_full - before == 1
+
+
+def test_the_curvature_is_that_of_the_top():
+    hill = Hill([1.0, -0.5])
+    optimum = chord(hill, pilot(hill, [0.9, -0.4]))
+    assert optimum.information == pytest.approx(np.eye(2), abs=1e-12)
 
 
 def test_a_misleading_sample_ends_the_chord_climb():

@@ -1,0 +1,126 @@
+"""Rows of a table: which columns play which part, how they are encoded, which rows count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from evenodds.errors import AnchorError, InputError
+from evenodds.rows.encoding.base import Encoding
+from evenodds.rows.encoding.columns import learn_columns
+from evenodds.rows.learning import learn_roles
+from evenodds.rows.roles import Columns
+from evenodds.rows.selection import Selection, filtered, read_marks
+from evenodds.rows.streamed import BatchReader, Progress, StreamedRows
+from evenodds.rows.tables.base import Table
+from evenodds.rows.tables.opening import open_table
+from evenodds.validation import check_choice, join_quoted, near_misses
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Missing = Literal["refuse", "drop"]
+
+# More features than this make a covariance of a gigabyte and more.
+MOST_FEATURES = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a table is read for."""
+
+    columns: Columns
+    positive: Any = None
+    missing: Missing = "refuse"
+
+    def __post_init__(self) -> None:
+        check_choice(self.missing, "missing", get_args(Missing))
+
+    def open(self, source: Any) -> Table:
+        """Open the table and check that the named columns are there."""
+        mixed = [name for name in (self.columns.label, self.columns.group) if name is not None]
+        return open_table(source, lambda names: self.needed(names, str(source)), mixed)
+
+    def needed(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
+        """Return every column that is read, of those there are."""
+        for name in self.columns.others:
+            if name not in names:
+                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        return (*self.sources(names, source), *self.columns.others)
+
+    def sources(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
+        """Return the columns that become features."""
+        return choose_features(names, self.columns, source)
+
+    def encoding(self, table: Table, selection: Selection) -> Encoding:
+        """Learn how columns become features."""
+        return learn_columns(table, self.sources(table.names, table.name), selection)
+
+
+def read_table(table: Table, reading: Reading, progress: Progress | None = None) -> StreamedRows:
+    """Return the rows of a table, checked as far as one pass over labels can.
+
+    Raises
+    ------
+    InputError
+        If the columns cannot be used; the message names the column and the place.
+    """
+    columns = reading.columns
+    complete: tuple[str, ...] = ()
+    if reading.missing == "drop":
+        named = (columns.label, columns.weight, columns.group)
+        features = reading.sources(table.names, table.name)
+        complete = tuple(dict.fromkeys((*features, *(n for n in named if n is not None))))
+    selection = Selection(complete=complete)
+    if columns.anchor is not None:
+        selection = Selection(columns.anchor, read_marks(table, columns.anchor), complete)
+    encoding = reading.encoding(table, selection)
+    if len(encoding.feature_names) > MOST_FEATURES:
+        raise InputError(
+            f"{table.name} gives {len(encoding.feature_names):,} features but a fit takes at most "
+            f"{MOST_FEATURES:,}: name the ones that matter."
+        )
+    roles, counts = learn_roles(table, columns, selection, reading.positive)
+    reader = BatchReader(encoding, roles, selection)
+    return StreamedRows(table, reader, counts, progress=progress)
+
+
+def choose_features(names: Sequence[str], columns: Columns, source: str) -> tuple[str, ...]:
+    """Return the named features, or every column that plays no other part."""
+    if columns.features is None:
+        rest = tuple(name for name in names if name not in columns.others)
+        if not rest:
+            raise InputError(
+                f"{source} has no feature columns beside {join_quoted(columns.others)}."
+            )
+        if "" in rest:
+            raise InputError(
+                f"{source} has a column without a name (number {names.index('') + 1}), perhaps row "
+                "numbers saved with the data: name it, or remove it."
+            )
+        return rest
+    for name in columns.features:
+        if name not in names:
+            raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        if name in columns.others:
+            raise InputError(f"column {name!r} is named as a feature and for another part too.")
+    return columns.features
+
+
+def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", "Any"]:
+    """Return the rows that a column marks as anchors, and the posteriors it states."""
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+
+    selection = rows.reader.selection
+    name = selection.anchor
+    if name is None:
+        raise TypeError("no column marks anchors")
+    read = tuple(dict.fromkeys((*rows.reader.encoding.columns, name)))
+    found = [filtered(batch, selection.anchors(batch)) for _, batch in rows.table.batches(read)]
+    marked = pa.Table.from_batches(found)
+    if marked.num_rows == 0:
+        raise AnchorError(f"column {name!r} marks no row as an anchor.")
+    stated = np.full(marked.num_rows, 0.5)
+    if selection.marks == "posterior":
+        stated = np.asarray(marked[name].cast(pa.float64()).to_numpy())
+    return marked.select(list(rows.reader.encoding.columns)), stated

@@ -1,0 +1,232 @@
+"""Rows of a table that is read anew in every pass, in constant memory.
+
+`BatchReader` turns record batches into blocks. It is frozen and can be pickled, and so can
+the parts of a table: `sum_part` is all that a cluster has to run where a file can be read.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenodds.rows.base import Block, IntArray, Rows, S, rows_in_a_block
+from evenodds.rows.encoding.as_read import AsRead
+from evenodds.rows.encoding.base import Encoding
+from evenodds.rows.labels import Labels
+from evenodds.rows.memory import ArrayRows, RowDetails
+from evenodds.rows.roles import Roles
+from evenodds.rows.selection import Selection, filtered
+from evenodds.rows.tables.base import Part, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Progress = Callable[[int, int], None]  # rows read in this pass, rows in all
+
+# A peek at fewer parts than this would follow whatever order the rows are in.
+PARTS_TO_PEEK_AT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReader:
+    """Record batches as blocks."""
+
+    encoding: Encoding
+    roles: Roles
+    selection: Selection
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are read, each once."""
+        named = (*self.encoding.columns, *self.roles.columns, *self.selection.columns)
+        return tuple(dict.fromkeys(named))
+
+    def blocks(self, start: int, batch: "pa.RecordBatch") -> Iterator[Block]:
+        """Return the kept rows of a batch whose first row has the number `start`."""
+        kept = self.selection.kept(batch)
+        numbers: IntArray | None = None
+        if kept is not None:
+            batch = filtered(batch, kept)
+            numbers = start + np.flatnonzero(kept)
+        labels, weights = self.roles.labels(batch), self.roles.weights(batch)
+        groups = self.roles.groups(batch)
+        first = 0
+        for features in self.encoding.blocks(batch, rows_in_a_block(self.n_features)):
+            rows = slice(first, first + len(features))
+            yield Block(
+                features=features,
+                labels=labels[rows],
+                weights=None if weights is None else weights[rows],
+                groups=None if groups is None else groups[rows],
+                start=start + first if numbers is None else int(numbers[first]),
+                numbers=None if numbers is None else numbers[rows],
+            )
+            first = rows.stop
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.encoding.feature_names)
+
+
+def sum_part(part: Part, start: int, reader: BatchReader, empty: S) -> S:
+    """Fill an empty sum with the rows of one part, the first of which has the number `start`."""
+    for batch in part.batches(reader.columns):
+        for block in reader.blocks(start, batch):
+            empty.add(block)
+        start += batch.num_rows
+    return empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What the pass over labels, weights and groups has counted."""
+
+    n_rows: int  # kept rows
+    n_counted: int
+    total_weight: float
+    positive_weight: float
+    weighted: bool
+    kept: tuple[int, ...]  # kept rows of each part
+
+
+class StreamedRows(Rows):
+    """Rows of a table, all of them read in every pass.
+
+    Attributes
+    ----------
+    table, reader, counts
+        What is read, how it is read, and what is known of it.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        reader: BatchReader,
+        counts: Counts,
+        notices: tuple[str, ...] = (),
+        progress: Progress | None = None,
+    ) -> None:
+        self.table, self.reader, self.counts = table, reader, counts
+        self.progress = progress
+        self.encoding = reader.encoding
+        self.notices = (*reader.encoding.notices, *notices)
+        self.n_rows, self.n_counted = counts.n_rows, counts.n_counted
+        self.total_weight, self.weighted = counts.total_weight, counts.weighted
+        self.feature_names = reader.encoding.feature_names
+        self.n_features = len(self.feature_names)
+        roles = reader.roles
+        self.positive, self.negative = roles.positive, roles.negative
+        self.n_groups = None if roles.group_values is None else len(roles.group_values)
+        self.called, self.advice_on_missing = table.name, table.advice_on_missing
+
+    def sum_over_rows(self, empty: S) -> S:
+        for block in self._blocks():
+            empty.add(block)
+        return empty
+
+    def positive_weight(self) -> float:
+        return self.counts.positive_weight
+
+    def thinned(self, step: int, rng: np.random.Generator) -> Rows:
+        # The very rows that rows in memory would give, so that answers agree.
+        chosen = np.arange(0, self.n_rows - step + 1, step)
+        chosen += rng.integers(0, step, size=len(chosen))
+        return self.gathered(self._blocks(), chosen)
+
+    def peeked(self, step: int, rng: np.random.Generator) -> Rows:
+        parts = list(self.table.starts())
+        if len(parts) < PARTS_TO_PEEK_AT:
+            return self.thinned(step, rng)
+        chosen = rng.permutation(len(parts))[:PARTS_TO_PEEK_AT]
+        each = -(-self.n_rows // (step * len(chosen)))
+        blocks = (block for i in chosen for block in self._beginning(parts[i], each))
+        return self.gathered(blocks, None)
+
+    def as_read(self) -> "StreamedRows":
+        reader = replace(self.reader, encoding=AsRead(self.reader.encoding.columns))
+        return StreamedRows(self.table, reader, self.counts)
+
+    def place(self, row: int, column: int) -> str:
+        return f"{self.table.place(row)}, {self.column(column)}"
+
+    def gathered(self, blocks: Iterator[Block], chosen: IntArray | None) -> ArrayRows:
+        """Return rows in memory: those numbered in `chosen` among the kept ones, or all."""
+        found = Gathered(chosen)
+        for block in blocks:
+            found.add(block)
+        return found.rows(self)
+
+    def _beginning(self, started: tuple[int, Part], n_wanted: int) -> Iterator[Block]:
+        """Return blocks from the beginning of a part until there are enough rows."""
+        (start, part), seen = started, 0
+        for batch in part.batches(self.reader.columns):
+            for block in self.reader.blocks(start, batch):
+                yield block
+                seen += len(block.labels)
+                if seen >= n_wanted:
+                    return
+            start += batch.num_rows
+
+    def _blocks(self) -> Iterator[Block]:
+        for start, batch in self.table.batches(self.reader.columns):
+            yield from self.reader.blocks(start, batch)
+            if self.progress is not None:
+                self.progress(start + batch.num_rows, self.table.n_rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without the progress bar, which belongs to a terminal."""
+        return {**self.__dict__, "progress": None}
+
+
+class Gathered:
+    """Rows copied out of one block after another."""
+
+    def __init__(self, chosen: IntArray | None) -> None:
+        self.chosen = chosen
+        self.seen = 0
+        self.blocks: list[Block] = []
+
+    def add(self, block: Block) -> None:
+        """Copy the chosen rows of a block."""
+        n_rows = len(block.labels)
+        if self.chosen is None:
+            rows = np.arange(n_rows)
+        else:
+            low, high = np.searchsorted(self.chosen, [self.seen, self.seen + n_rows])
+            rows = self.chosen[low:high] - self.seen
+        self.seen += n_rows
+        if len(rows):
+            self.blocks.append(
+                Block(
+                    features=block.features[rows],
+                    labels=block.labels[rows],
+                    weights=None if block.weights is None else block.weights[rows],
+                    groups=None if block.groups is None else block.groups[rows],
+                    start=block.start,
+                )
+            )
+
+    def rows(self, of: Rows) -> ArrayRows:
+        """Return what was gathered as rows in memory."""
+        blocks = self.blocks
+        labels = np.concatenate([block.labels for block in blocks])
+        details = RowDetails(
+            labels=Labels(labels, 1.0, of.positive, of.negative, as_is=True),
+            weights=_joined([block.weights for block in blocks]),
+            groups=_joined([block.groups for block in blocks]),
+            n_groups=of.n_groups,
+            feature_names=of.feature_names,
+        )
+        features = np.empty((len(labels), of.n_features))
+        place = 0
+        while blocks:  # each is let go as it is copied
+            block = blocks.pop(0)
+            features[place : place + len(block.labels)] = block.features
+            place += len(block.labels)
+        return ArrayRows(features, details)
+
+
+def _joined(arrays: list[Any]) -> Any:
+    return None if any(array is None for array in arrays) else np.concatenate(arrays)
