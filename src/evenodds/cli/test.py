@@ -11,6 +11,7 @@ from evenodds.cli.guard import GATE_FAILED, guarded
 
 if TYPE_CHECKING:
     from evenodds.inference.results import AsymmetryTestResult
+    from evenodds.rows.reading import Reading
 
 
 class Method(StrEnum):
@@ -43,6 +44,13 @@ class Format(StrEnum):
     json = "json"
 
 
+class Missing(StrEnum):
+    """What to do with rows that lack a value."""
+
+    refuse = "refuse"
+    drop = "drop"
+
+
 class Gate(StrEnum):
     """Conditions that make the command fail, for pipelines."""
 
@@ -52,8 +60,16 @@ class Gate(StrEnum):
 
 @guarded
 def run_test(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one row a case.")],
-    label: Annotated[str, typer.Option(help="Column of given labels.")],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
+            "glob of them, or - for CSV on standard input."
+        ),
+    ],
+    label: Annotated[
+        str | None, typer.Option(help="Column of given labels; or on the left of --formula.")
+    ] = None,
     anchors: Annotated[
         Path | None, typer.Option(help="File of toss-up cases, with the feature columns.")
     ] = None,
@@ -64,6 +80,17 @@ def run_test(
     features: Annotated[
         str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
     ] = None,
+    formula: Annotated[
+        str | None,
+        typer.Option(help="Features by a formula: 'log1p(size) + poly(age, 2) + C(site)'."),
+    ] = None,
+    probabilities: Annotated[
+        str | None,
+        typer.Option(help="Column of out-of-sample predicted probabilities, the only feature."),
+    ] = None,
+    missing: Annotated[
+        Missing, typer.Option(help="What to do with rows that lack a value.")
+    ] = Missing.refuse,
     tolerance: Annotated[
         float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
     ] = 0.05,
@@ -114,54 +141,55 @@ def run_test(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.data import read_inputs  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import bootstrap_progress, method_settings  # noqa: PLC0415
+    from evenodds.cli.progress import pass_progress  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
+    from evenodds.inference.asymmetry import run_on_rows  # noqa: PLC0415
     from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
 
     _check_options(significance, gate, margin)
+    reading = _reading(
+        label,
+        formula,
+        features=features,
+        probabilities=probabilities,
+        anchor=anchor_column,
+        weight=weight,
+        group=group,
+        positive=positive,
+        missing=missing.value,
+    )
     if anchors is None and anchor_column is None and method is not Method.joint:
         raise InputError(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
             "COL. Without any, only --method joint runs, on the shape of the curve alone."
         )
     if flips is not None:
-        check_flips(flips, method.value, (data, anchors))
-    columns = Columns(
-        label=label,
-        features=_split(features),
-        anchor=anchor_column,
-        weight=weight,
-        group=group,
-    )
-    inputs = read_inputs(data, columns, anchors, tolerance, shared_tolerance)
-    with bootstrap_progress(calibration is Calibration.bootstrap) as progress:
-        result = asymmetry_test(
-            inputs.features,
-            inputs.labels,
-            inputs.anchors,
-            method=method_settings(
-                method.value,
-                weights=weights,
-                covariance=covariance,
-                calibration=calibration.value,
-                bootstrap=Bootstrap(draws, seed, progress),
-            ),
-            alternative=alternative.value,
-            positive=positive,
-            sample_weight=inputs.weights,
-            groups=inputs.groups,
+        named = [*data, *([] if anchors is None else [str(anchors)])]
+        check_flips(flips, method.value, named)
+    inputs = read_inputs(data, reading, anchors, tolerance, shared_tolerance)
+    with (
+        pass_progress(inputs.rows),
+        bootstrap_progress(calibration is Calibration.bootstrap) as progress,
+    ):
+        settings = method_settings(
+            method.value,
+            weights=weights,
+            covariance=covariance,
+            calibration=calibration.value,
+            bootstrap=Bootstrap(draws, seed, progress),
         )
-    if flips is not None:
-        write_flips(flips, inputs, result)
+        result = run_on_rows(inputs.rows, inputs.anchors, settings, alternative.value)
+        if flips is not None:
+            write_flips(flips, inputs.rows, result)
     if output_format is Format.json:
         typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
     else:
         from evenodds.cli.show import show_result  # noqa: PLC0415 - rich is slow to load
 
-        show_result(result, significance, _notes(inputs.n_anchor_rows))
+        show_result(result, significance)
     if gate is not None and not _gate_holds(result, gate, significance, margin):
         raise typer.Exit(GATE_FAILED)
 
@@ -184,10 +212,38 @@ def as_json(
     return document
 
 
-def _split(names: str | None) -> tuple[str, ...] | None:
-    """Return comma-separated column names."""
-    return (
-        None if names is None else tuple(name.strip() for name in names.split(",") if name.strip())
+def _reading(
+    label: str | None,
+    formula: str | None,
+    *,
+    features: str | None,
+    probabilities: str | None,
+    anchor: str | None,
+    weight: str | None,
+    group: str | None,
+    positive: str | None,
+    missing: Any,
+) -> "Reading":
+    """Return what the data is read for; the label may stand on the left of the formula."""
+    from evenodds.cli.data import split_names  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.rows.encoding.formula_text import FormulaText  # noqa: PLC0415
+    from evenodds.rows.reading import Reading  # noqa: PLC0415
+    from evenodds.rows.roles import Columns  # noqa: PLC0415
+
+    parsed = None if formula is None else FormulaText(formula)
+    if label is None and parsed is not None:
+        label = parsed.label
+    if label is None:
+        raise InputError("--label is missing: name the column of given labels.")
+    return Reading(
+        columns=Columns(
+            label=label, features=split_names(features), anchor=anchor, weight=weight, group=group
+        ),
+        formula=parsed,
+        probabilities=probabilities,
+        positive=positive,
+        missing=missing,
     )
 
 
@@ -209,10 +265,3 @@ def _gate_holds(
     if gate is Gate.reject:
         return result.pvalue >= significance
     return margin is not None and result.equivalence(margin).pvalue < significance
-
-
-def _notes(n_anchor_rows: int) -> list[str]:
-    if not n_anchor_rows:
-        return []
-    plural = "s are anchors and were" if n_anchor_rows > 1 else " is an anchor and was"
-    return [f"{n_anchor_rows} row{plural} left out of the fit."]

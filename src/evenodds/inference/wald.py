@@ -9,6 +9,7 @@ from scipy.special import expit, ndtr
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import rows_check
+from evenodds.inference.outcome import data_notes
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.tracing import tabulate
@@ -109,7 +110,7 @@ def wald_test(
         n_anchors=len(anchors),
         tolerance=anchors.tolerance_range(),
         shared_tolerance=anchors.shared_tolerance,
-        diagnostics=(_curve_check(rows, fit), rows_check(rows)),
+        diagnostics=(_curve_check(rows, fit), rows_check(rows), *data_notes(rows)),
         profile=profile,
     )
 

@@ -79,6 +79,8 @@ class Rows(ABC):
         How columns became features, where that is more than taking them as they are.
     notices : tuple of str
         What a user should know of how the rows were read, a sentence each.
+    known_columns : tuple of str
+        All columns of the table the rows come from, features or not.
     called : str
         What messages call the data.
     advice_on_missing : str
@@ -96,6 +98,7 @@ class Rows(ABC):
     weighted: bool
     encoding: "Encoding | None" = None
     notices: tuple[str, ...] = ()
+    known_columns: tuple[str, ...] = ()
     called: str = "X"
     advice_on_missing: str = ""
 
@@ -117,6 +120,10 @@ class Rows(ABC):
 
     def as_read(self) -> "Rows":
         """Return the rows before any encoding, to look for missing values."""
+        return self
+
+    def unheld(self) -> "Rows":
+        """Return the rows with their own numbers, should a copy in memory have lost them."""
         return self
 
     def place(self, row: int, column: int) -> str:

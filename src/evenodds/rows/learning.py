@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenodds.errors import InputError
+from evenodds.errors import AnchorError, InputError
 from evenodds.rows.labels import plain, read_labels
 from evenodds.rows.roles import Columns, Roles, label_values
-from evenodds.rows.selection import Selection
+from evenodds.rows.selection import Selection, filtered
 from evenodds.rows.streamed import Counts
 from evenodds.rows.tables.base import Table
 from evenodds.rows.values import is_missing_in, kind_of, numbers, plain_array
@@ -29,6 +29,8 @@ class Facts:
     weight: float = 0.0
     largest_weight: float = 0.0
     weighted: bool = False
+    n_anchors: int = 0
+    missing: dict[str, tuple[int, int]] = field(default_factory=dict)  # how many, first row
     groups: "list[pa.Array]" = field(default_factory=list)
 
 
@@ -48,13 +50,22 @@ def learn_roles(
     for start, part in table.starts():
         number, n_kept = start, 0
         for batch in part.batches(read):
-            chosen = selection.apply(batch)
-            _look(facts, table, columns, chosen, _numbers(selection, batch, number))
-            n_kept += chosen.num_rows
+            chosen = selection.kept(batch)
+            rows = np.arange(batch.num_rows) if chosen is None else np.flatnonzero(chosen)
+            taken = batch if chosen is None else filtered(batch, chosen)
+            _look(facts, table, columns, taken, number + rows)
+            facts.n_anchors += int(selection.anchors(batch).sum())
+            n_kept += len(rows)
             number += batch.num_rows
         kept.append(n_kept)
+    for name, advice in (
+        (columns.label, "drop the rows without a label"),
+        (columns.weight, "give every row its weight"),
+        (columns.group, "give every row its group"),
+    ):
+        _refuse_missing(facts, table, name, advice)
     if not any(kept):
-        raise InputError(f"{table.name} has no rows left to test.")
+        _refuse_nothing_left(table, columns, facts)
     found = _labels(facts, columns, positive)
     counts = Counts(
         n_rows=sum(kept),
@@ -63,6 +74,8 @@ def learn_roles(
         positive_weight=facts.labels[found[0]],
         weighted=facts.weighted,
         kept=tuple(kept),
+        n_anchors=facts.n_anchors,
+        n_lacking=table.n_rows - facts.n_anchors - sum(kept),
     )
     _check_weights(facts, columns, found)
     roles = Roles(
@@ -77,20 +90,26 @@ def learn_roles(
     return roles, counts
 
 
-def _numbers(selection: Selection, batch: "pa.RecordBatch", start: int) -> Any:
-    """Return the numbers in the table of the rows that take part."""
-    kept = selection.kept(batch)
-    return start + (np.arange(batch.num_rows) if kept is None else np.flatnonzero(kept))
+def _refuse_nothing_left(table: Table, columns: Columns, facts: Facts) -> None:
+    if facts.n_anchors == table.n_rows:
+        raise AnchorError(
+            f"column {columns.anchor!r} marks every row as an anchor: none are left to test."
+        )
+    raise InputError(f"every row of {table.name} lacks a value: none are left to test.")
 
 
 def _look(facts: Facts, table: Table, columns: Columns, batch: "pa.RecordBatch", rows: Any) -> None:
     """Take in one batch."""
+    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+
     weights = _weights(facts, table, columns, batch, rows)
     label = label_values(batch.column(columns.label))
-    _refuse_missing(table, columns.label, label, rows, "drop the rows without a label")
-    counted = label.dictionary_encode()
+    there = ~_note_missing(facts, columns.label, label, rows)
+    counted = label.filter(pa.array(there)).dictionary_encode()
     sums = np.bincount(
-        counted.indices.to_numpy(), weights=weights, minlength=len(counted.dictionary)
+        counted.indices.to_numpy(),
+        weights=None if weights is None else weights[there],
+        minlength=len(counted.dictionary),
     )
     for value, weight in zip(counted.dictionary.to_pylist(), sums, strict=True):
         facts.labels[value] = facts.labels.get(value, 0.0) + float(weight)
@@ -98,8 +117,8 @@ def _look(facts: Facts, table: Table, columns: Columns, batch: "pa.RecordBatch",
         _labels(facts, columns, None)
     if columns.group is not None:
         group = plain_array(batch.column(columns.group))
-        _refuse_missing(table, columns.group, group, rows, "give every row its group")
-        facts.groups.append(group.unique())
+        _note_missing(facts, columns.group, group, rows)
+        facts.groups.append(group.unique().drop_null())
 
 
 def _weights(
@@ -116,7 +135,7 @@ def _weights(
             f"column {name!r} of {table.name} holds {column.type} values but weights must be "
             "numbers: how many rows each row stands for."
         )
-    _refuse_missing(table, name, column, rows, "give every row its weight")
+    _note_missing(facts, name, column, rows)
     weights = np.asarray(numbers(column), dtype=np.float64)
     wrong = (weights < 0) | np.isinf(weights)
     if wrong.any():
@@ -133,12 +152,21 @@ def _weights(
     return weights
 
 
-def _refuse_missing(table: Table, name: str, column: "pa.Array", rows: Any, advice: str) -> None:
+def _note_missing(facts: Facts, name: str, column: "pa.Array", rows: Any) -> Any:
+    """Count missing values and remember the first; return which they are."""
     missing = is_missing_in(column)
     if missing.any():
-        place = table.place(int(rows[np.argmax(missing)]))
+        count, first = facts.missing.get(name, (0, int(rows[np.argmax(missing)])))
+        facts.missing[name] = count + int(missing.sum()), first
+    return missing
+
+
+def _refuse_missing(facts: Facts, table: Table, name: str | None, advice: str) -> None:
+    if name in facts.missing:
+        count, first = facts.missing[name]
         raise InputError(
-            f"column {name!r} has a missing value in {place}: {advice}{table.advice_on_missing}."
+            f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first in "
+            f"{table.place(first)}: {advice}{table.advice_on_missing}."
         )
 
 

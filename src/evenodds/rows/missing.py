@@ -37,10 +37,11 @@ class MissingPlaces:
 
 def refuse_missing(rows: Rows) -> None:
     """Raise with the count and the first place, if any value is missing or infinite."""
-    seen = rows.as_read()
+    seen, advice = rows.as_read(), f"drop or fill them before testing{rows.advice_on_missing}"
     places = seen.sum_over_rows(MissingPlaces())
     if places.first is None and seen is not rows:
-        seen, places = rows, rows.sum_over_rows(MissingPlaces())
+        seen, places = rows, rows.unheld().sum_over_rows(MissingPlaces())
+        advice = "no row of the data lacks one, so change that term, or leave such rows out"
     if places.first is None:
         return
     counts = [
@@ -51,5 +52,5 @@ def refuse_missing(rows: Rows) -> None:
     plural = "s" if places.n_missing + places.n_infinite > 1 else ""
     raise InputError(
         f"{rows.called} has {' and '.join(counts)} value{plural}, the first in "
-        f"{seen.place(*places.first)}: drop or fill them before testing{rows.advice_on_missing}."
+        f"{seen.place(*places.first)}: {advice}."
     )

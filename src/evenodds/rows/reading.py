@@ -1,18 +1,22 @@
 """Rows of a table: which columns play which part, how they are encoded, which rows count."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.encoding.columns import learn_columns
+from evenodds.rows.encoding.formula import learn_formula
+from evenodds.rows.encoding.formula_text import FormulaText
+from evenodds.rows.encoding.probability import learn_probability
 from evenodds.rows.learning import learn_roles
 from evenodds.rows.roles import Columns
 from evenodds.rows.selection import Selection, filtered, read_marks
 from evenodds.rows.streamed import BatchReader, Progress, StreamedRows
 from evenodds.rows.tables.base import Table
 from evenodds.rows.tables.opening import open_table
+from evenodds.rows.tables.spool import HELD_BYTES
 from evenodds.validation import check_choice, join_quoted, near_misses
 
 if TYPE_CHECKING:
@@ -26,14 +30,23 @@ MOST_FEATURES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a table is read for."""
+    """What a table is read for: the part of each column, and how features are made."""
 
     columns: Columns
+    formula: FormulaText | None = None
+    probabilities: str | None = None
     positive: Any = None
     missing: Missing = "refuse"
 
     def __post_init__(self) -> None:
         check_choice(self.missing, "missing", get_args(Missing))
+        refuse_several(self.columns.features, self.formula, self.probabilities)
+        stated = None if self.formula is None else self.formula.label
+        if stated is not None and stated != self.columns.label:
+            raise InputError(
+                f"the label is {self.columns.label!r} but the formula has {stated!r} on its left: "
+                "name one of them."
+            )
 
     def open(self, source: Any) -> Table:
         """Open the table and check that the named columns are there."""
@@ -45,15 +58,30 @@ class Reading:
         for name in self.columns.others:
             if name not in names:
                 raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
-        return (*self.sources(names, source), *self.columns.others)
+        return tuple(dict.fromkeys((*self.sources(names, source), *self.columns.others)))
 
     def sources(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
-        """Return the columns that become features."""
+        """Return the columns that features are made of."""
+        if self.formula is not None:
+            return self.formula.columns(names, source)
+        if self.probabilities is not None:
+            named = replace(self.columns, features=(self.probabilities,))
+            return choose_features(names, named, source)
         return choose_features(names, self.columns, source)
 
     def encoding(self, table: Table, selection: Selection) -> Encoding:
         """Learn how columns become features."""
+        if self.formula is not None:
+            return learn_formula(table, self.formula, selection)
+        if self.probabilities is not None:
+            return learn_probability(table, self.probabilities, selection)
         return learn_columns(table, self.sources(table.names, table.name), selection)
+
+
+def refuse_several(*ways: Any) -> None:
+    """Refuse more than one way to choose features."""
+    if sum(way is not None for way in ways) > 1:
+        raise InputError("give features, a formula or probabilities, but only one of them.")
 
 
 def read_table(table: Table, reading: Reading, progress: Progress | None = None) -> StreamedRows:
@@ -81,7 +109,10 @@ def read_table(table: Table, reading: Reading, progress: Progress | None = None)
         )
     roles, counts = learn_roles(table, columns, selection, reading.positive)
     reader = BatchReader(encoding, roles, selection)
-    return StreamedRows(table, reader, counts, progress=progress)
+    rows = StreamedRows(table, reader, counts, progress)
+    if counts.n_rows * (rows.n_features + 2) * 8 <= HELD_BYTES:
+        rows.hold()
+    return rows
 
 
 def choose_features(names: Sequence[str], columns: Columns, source: str) -> tuple[str, ...]:

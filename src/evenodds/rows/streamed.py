@@ -89,6 +89,8 @@ class Counts:
     positive_weight: float
     weighted: bool
     kept: tuple[int, ...]  # kept rows of each part
+    n_anchors: int = 0  # rows left out because they are anchors
+    n_lacking: int = 0  # rows left out because they lack a value
 
 
 class StreamedRows(Rows):
@@ -105,13 +107,14 @@ class StreamedRows(Rows):
         table: Table,
         reader: BatchReader,
         counts: Counts,
-        notices: tuple[str, ...] = (),
         progress: Progress | None = None,
     ) -> None:
         self.table, self.reader, self.counts = table, reader, counts
         self.progress = progress
-        self.encoding = reader.encoding
-        self.notices = (*reader.encoding.notices, *notices)
+        self.held: ArrayRows | None = None
+        self.encoding = None if reader.encoding.is_plain else reader.encoding
+        self.known_columns = table.all_names or table.names
+        self.notices = (*reader.encoding.notices, *_left_out(table, counts))
         self.n_rows, self.n_counted = counts.n_rows, counts.n_counted
         self.total_weight, self.weighted = counts.total_weight, counts.weighted
         self.feature_names = reader.encoding.feature_names
@@ -121,7 +124,17 @@ class StreamedRows(Rows):
         self.n_groups = None if roles.group_values is None else len(roles.group_values)
         self.called, self.advice_on_missing = table.name, table.advice_on_missing
 
+    def hold(self) -> None:
+        """Keep the rows in memory from here on."""
+        self.held = self.gathered(self._blocks(), None)
+
+    def unheld(self) -> "StreamedRows":
+        """Return the same rows, read from the table."""
+        return StreamedRows(self.table, self.reader, self.counts, self.progress)
+
     def sum_over_rows(self, empty: S) -> S:
+        if self.held is not None:
+            return self.held.sum_over_rows(empty)
         for block in self._blocks():
             empty.add(block)
         return empty
@@ -130,6 +143,8 @@ class StreamedRows(Rows):
         return self.counts.positive_weight
 
     def thinned(self, step: int, rng: np.random.Generator) -> Rows:
+        if self.held is not None:
+            return self.held.thinned(step, rng)
         # The very rows that rows in memory would give, so that answers agree.
         chosen = np.arange(0, self.n_rows - step + 1, step)
         chosen += rng.integers(0, step, size=len(chosen))
@@ -137,7 +152,7 @@ class StreamedRows(Rows):
 
     def peeked(self, step: int, rng: np.random.Generator) -> Rows:
         parts = list(self.table.starts())
-        if len(parts) < PARTS_TO_PEEK_AT:
+        if self.held is not None or len(parts) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
         chosen = rng.permutation(len(parts))[:PARTS_TO_PEEK_AT]
         each = -(-self.n_rows // (step * len(chosen)))
@@ -178,6 +193,23 @@ class StreamedRows(Rows):
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the progress bar, which belongs to a terminal."""
         return {**self.__dict__, "progress": None}
+
+
+def _left_out(table: Table, counts: Counts) -> tuple[str, ...]:
+    """Say which rows were left out, and why."""
+    notices = []
+    if counts.n_anchors:
+        plural = "s are anchors and were" if counts.n_anchors > 1 else " is an anchor and was"
+        notices.append(f"{counts.n_anchors:,} row{plural} left out of the fit.")
+    return (*notices, *dropped(counts.n_lacking, table.n_rows))
+
+
+def dropped(n_dropped: int, n_rows: int) -> tuple[str, ...]:
+    """Say how many rows were dropped, if any were."""
+    if not n_dropped:
+        return ()
+    verb = "lack a value and were" if n_dropped > 1 else "lacks a value and was"
+    return (f"{n_dropped:,} of {n_rows:,} rows {verb} dropped.",)
 
 
 class Gathered:

@@ -27,6 +27,11 @@ class Encoding(ABC):
     feature_names: tuple[str, ...]
     notices: tuple[str, ...]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every feature is a column as it is."""
+        return False
+
     @abstractmethod
     def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
         """Return the features of a batch: float64, nan where a value is missing.

@@ -21,18 +21,23 @@ GROUPED = re.compile(r"\s*[-+]?\d{1,3}([ ,.'\u00a0\u202f]\d{3})+([.,]\d+)?\s*")
 
 
 def learn_levels(
-    table: Table, names: Sequence[str], selection: Selection, most: int = MOST_LEVELS
+    table: Table, names: Sequence[str], selection: Selection, *, formula: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Return the sorted levels of each column of text, from a pass over these columns."""
+    """Return the sorted levels of each column of text, from a pass over these columns.
+
+    Who names a column in a formula means it to be a category, so `formula` takes numbers
+    among its levels too.
+    """
     seen: dict[str, set[str]] = {name: set() for name in names}
     for _, whole in table.batches(tuple(dict.fromkeys((*names, *selection.columns)))):
         batch = selection.apply(whole)
         for name in names:
             seen[name].update(texts(batch.column(name)).unique().drop_null().to_pylist())
-            if len(seen[name]) > most:
-                _refuse_many(table, name, seen[name], most)
+            if len(seen[name]) > MOST_LEVELS:
+                _refuse_many(table, name, seen[name])
     for name in names:
-        _refuse_numbers(table, name, seen[name])
+        if not formula:
+            _refuse_numbers(table, name, seen[name])
         _refuse_spellings(table, name, seen[name])
         if len(seen[name]) < 2:
             raise InputError(
@@ -51,10 +56,10 @@ def refuse_unseen(values: "pa.Array", name: str, levels: Sequence[str], called: 
     )
 
 
-def _refuse_many(table: Table, name: str, levels: set[str], most: int) -> None:
+def _refuse_many(table: Table, name: str, levels: set[str]) -> None:
     _refuse_numbers(table, name, levels)
     raise InputError(
-        f"column {name!r} of {table.name} holds more than {most} different texts (such as "
+        f"column {name!r} of {table.name} holds more than {MOST_LEVELS} different texts (such as "
         f"{join_quoted(sorted(levels)[:3])}): it is no category. Leave it out, or group it."
     )
 
@@ -72,7 +77,8 @@ def _refuse_numbers(table: Table, name: str, levels: set[str]) -> None:
     if others and len(plain) > len(others):
         raise InputError(
             f"column {name!r} of {table.name} holds text such as {others[0]!r} among numbers: "
-            "leave the cell empty if the value is missing, or leave the column out."
+            "leave the cell empty if the value is missing, leave the column out, or name it as a "
+            f"category in a formula (C({name}))."
         )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenodds.rows.tables.base import Part, Stamp, Table, rows_in_a_batch
+from evenodds.rows.tables.base import Counting, Part, Stamp, Table, rows_in_a_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,9 +71,9 @@ def open_arrow(path: Path, parts: Sequence[tuple[str, int]] = ()) -> Table:
     return Table(str(path), schema, tuple(runs))
 
 
-def hold(data: "pa.Table", name: str) -> Table:
+def hold(data: "pa.Table", name: str, counted: Counting = "from 0") -> Table:
     """Return a table in memory as one that can be read like any other."""
-    return Table(name, data.schema, (MemoryPart(data, name),))
+    return Table(name, data.schema, (MemoryPart(data, name),), counted)
 
 
 def _runs(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from evenodds.errors import InputError
 from evenodds.validation import join_quoted, near_misses
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 BATCH_BYTES = 12 * 1024 * 1024
 MOST_BATCH_ROWS = 65_536
 LEAST_BATCH_ROWS = 1024
+
+
+# How messages count rows: as an editor does in a file, as Python does in a frame.
+Counting = Literal["from 0", "from 1", "from 1 after the header"]
 
 
 class Part(Protocol):
@@ -85,7 +89,8 @@ class Table:
     name: str
     schema: "pa.Schema"
     parts: tuple[Part, ...]
-    has_header: bool = False  # rows of a text file are counted after its header
+    counted: Counting = "from 1"
+    all_names: tuple[str, ...] = ()  # where only some columns were kept
     keeps: Any = field(default=None, repr=False, compare=False)  # a temporary file, while in use
 
     @cached_property
@@ -121,7 +126,8 @@ class Table:
     @property
     def advice_on_missing(self) -> str:
         """How to have rows with missing values dropped, as the end of a sentence."""
-        return ", or have such rows dropped (missing='drop', --missing drop)"
+        option = "" if self.counted == "from 0" else ", --missing drop"
+        return f", or have such rows dropped (missing='drop'{option})"
 
     def check_column(self, name: str) -> None:
         """Refuse a column that is not there, and name the near misses."""
@@ -137,8 +143,9 @@ class Table:
                 source, first = part.source, start
             if row < start + part.n_rows:
                 break
-        counted = "counted from 1 after the header" if self.has_header else "counted from 1"
-        return f"row {row - first + 1} of {source} ({counted})"
+        if self.counted == "from 0":
+            return f"row {row}"
+        return f"row {row - first + 1} of {source} (counted {self.counted})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the temporary file's keeper, which stays where it was made."""

@@ -50,4 +50,4 @@ def open_npz(path: Path) -> Table:
             columns |= {f"{name}[{i}]": pa.array(array[:, i]) for i in range(array.shape[1])}
         else:
             columns[name] = pa.array(array)
-    return hold(pa.table(columns), str(path))
+    return hold(pa.table(columns), str(path), "from 1")

@@ -5,6 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,8 @@ def _checked(table: Table, choose: Choice) -> Table:
     refuse_repeated(table.names, table.name)
     if table.n_rows == 0 or not table.names:
         raise InputError(f"{table.name} has no rows: give a table with a header and data.")
-    choose(table.names)
+    if not table.all_names:
+        choose(table.names)
     return table
 
 
@@ -142,7 +144,7 @@ def _parse(
     types: dict[str, pa.DataType] = {}
     while True:
         try:
-            return _parsed(files, name, columns, types)
+            return replace(_parsed(files, name, columns, types), all_names=headers[0])
         except MisfitError as misfit:
             column, wider = misfit.widened(text_if_mixed)
             types[column] = wider
@@ -164,4 +166,4 @@ def _parsed(
                 spool.add(file.name, batch)
         if schema is None:
             raise InputError(f"{name} has no rows: give a table with a header and data.")
-        return spool.table(name, has_header=True)
+        return spool.table(name, "from 1 after the header")

@@ -13,7 +13,7 @@ def one_after_another(tables: Sequence[Table], name: str) -> Table:
     for other in tables[1:]:
         refuse_other_columns(first.names, other.names, first.name, other.name)
     parts = tuple(part for table in tables for part in table.parts)
-    return Table(name, first.schema, parts, first.has_header)
+    return Table(name, first.schema, parts, first.counted)
 
 
 def refuse_other_columns(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenodds.errors import InputError
 from evenodds.rows.tables.arrow import MemoryPart, open_arrow
-from evenodds.rows.tables.base import Table
+from evenodds.rows.tables.base import Counting, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ class Spool:
         if self._bytes > HELD_BYTES:
             self._spill()
 
-    def table(self, name: str, *, has_header: bool) -> Table:
+    def table(self, name: str, counted: Counting) -> Table:
         """Return everything kept as a table; a temporary file goes when the table goes."""
         import pyarrow as pa  # noqa: PLC0415 - only tables need it
 
@@ -57,10 +57,10 @@ class Spool:
                 MemoryPart(pa.Table.from_batches([b for s, b in self._held if s == source]), source)
                 for source in sources
             )
-            return Table(name, self._held[0][1].schema, parts, has_header)
+            return Table(name, self._held[0][1].schema, parts, counted)
         self._close()
         spooled = open_arrow(self._path, self._written)
-        return Table(name, spooled.schema, spooled.parts, has_header, keeps=self._folder)
+        return Table(name, spooled.schema, spooled.parts, counted, keeps=self._folder)
 
     @property
     def _path(self) -> Path:

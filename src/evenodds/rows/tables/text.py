@@ -49,6 +49,8 @@ class TextFile:
         """Read the header; refuse one that cannot be what was meant."""
         with self.stamp.guarding(self.kind), self.stamp.path.open("rb") as file:
             line = _first_line(file)
+        if not line.strip():
+            raise InputError(f"{self.name} cannot be read as {self.kind}: Empty, without a header.")
         if len(line) >= LONGEST_HEADER or line.count(self.delimiter.encode()) >= MOST_COLUMNS:
             n_columns = line.count(self.delimiter.encode()) + 1
             raise InputError(
