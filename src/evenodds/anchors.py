@@ -121,6 +121,9 @@ class Anchors:
         array([[0., 1.],
                [8., 9.]])
         """
+        if has_text(X, "X"):
+            given = as_arrow(X, "X")
+            return cls(given.take(_read_row_numbers(rows, len(given))), **settings)
         features = read_features(X, "X")
         n_rows, _ = shape_of(features)
         chosen = _read_row_numbers(rows, n_rows)

@@ -24,7 +24,7 @@ def pass_progress(rows: "StreamedRows") -> Iterator[None]:
 
         def show(done: int, total: int) -> None:
             nonlocal n_passes, seen
-            if done < seen:
+            if done <= seen:
                 n_passes += 1
             seen = done
             bar.update(task, description=f"Pass {n_passes}", completed=done, total=total)

@@ -22,6 +22,8 @@ from evenodds.rows.tables.base import Part, Table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evenodds.validation import FloatArray
+
 Progress = Callable[[int, int], None]  # rows read in this pass, rows in all
 
 # A peek at fewer parts than this would follow whatever order the rows are in.
@@ -126,7 +128,7 @@ class StreamedRows(Rows):
 
     def hold(self) -> None:
         """Keep the rows in memory from here on."""
-        self.held = self.gathered(self._blocks(), None)
+        self.held = self._gathered(self._blocks(), Gathered(self, self.n_rows))
 
     def unheld(self) -> "StreamedRows":
         """Return the same rows, read from the table."""
@@ -148,7 +150,7 @@ class StreamedRows(Rows):
         # The very rows that rows in memory would give, so that answers agree.
         chosen = np.arange(0, self.n_rows - step + 1, step)
         chosen += rng.integers(0, step, size=len(chosen))
-        return self.gathered(self._blocks(), chosen)
+        return self._gathered(self._blocks(), Gathered(self, len(chosen), chosen))
 
     def peeked(self, step: int, rng: np.random.Generator) -> Rows:
         parts = list(self.table.starts())
@@ -157,7 +159,7 @@ class StreamedRows(Rows):
         chosen = rng.permutation(len(parts))[:PARTS_TO_PEEK_AT]
         each = -(-self.n_rows // (step * len(chosen)))
         blocks = (block for i in chosen for block in self._beginning(parts[i], each))
-        return self.gathered(blocks, None)
+        return self._gathered(blocks, Gathered(self, each * len(chosen)))
 
     def as_read(self) -> "StreamedRows":
         reader = replace(self.reader, encoding=AsRead(self.reader.encoding.columns))
@@ -166,12 +168,11 @@ class StreamedRows(Rows):
     def place(self, row: int, column: int) -> str:
         return f"{self.table.place(row)}, {self.column(column)}"
 
-    def gathered(self, blocks: Iterator[Block], chosen: IntArray | None) -> ArrayRows:
-        """Return rows in memory: those numbered in `chosen` among the kept ones, or all."""
-        found = Gathered(chosen)
+    def _gathered(self, blocks: Iterator[Block], found: "Gathered") -> ArrayRows:
+        """Return rows of these blocks as rows in memory."""
         for block in blocks:
             found.add(block)
-        return found.rows(self)
+        return found.rows()
 
     def _beginning(self, started: tuple[int, Part], n_wanted: int) -> Iterator[Block]:
         """Return blocks from the beginning of a part until there are enough rows."""
@@ -213,52 +214,45 @@ def dropped(n_dropped: int, n_rows: int) -> tuple[str, ...]:
 
 
 class Gathered:
-    """Rows copied out of one block after another."""
+    """Rows copied out of one block after another, into room made beforehand."""
 
-    def __init__(self, chosen: IntArray | None) -> None:
-        self.chosen = chosen
-        self.seen = 0
-        self.blocks: list[Block] = []
+    def __init__(self, of: Rows, n_rows: int, chosen: IntArray | None = None) -> None:
+        self.of, self.chosen = of, chosen
+        self.seen, self.n_taken = 0, 0
+        self.features = np.empty((n_rows, of.n_features))
+        self.labels = np.empty(n_rows)
+        self.weights: FloatArray | None = None
+        self.groups: IntArray | None = None
 
     def add(self, block: Block) -> None:
         """Copy the chosen rows of a block."""
         n_rows = len(block.labels)
-        if self.chosen is None:
-            rows = np.arange(n_rows)
-        else:
+        rows: slice | IntArray = slice(0, len(self.labels) - self.n_taken)
+        if self.chosen is not None:
             low, high = np.searchsorted(self.chosen, [self.seen, self.seen + n_rows])
             rows = self.chosen[low:high] - self.seen
         self.seen += n_rows
-        if len(rows):
-            self.blocks.append(
-                Block(
-                    features=block.features[rows],
-                    labels=block.labels[rows],
-                    weights=None if block.weights is None else block.weights[rows],
-                    groups=None if block.groups is None else block.groups[rows],
-                    start=block.start,
-                )
-            )
+        labels = block.labels[rows]
+        here = slice(self.n_taken, self.n_taken + len(labels))
+        self.n_taken = here.stop
+        self.labels[here] = labels
+        self.features[here] = block.features[rows]
+        if block.weights is not None:
+            self.weights = np.empty_like(self.labels) if self.weights is None else self.weights
+            self.weights[here] = block.weights[rows]
+        if block.groups is not None:
+            empty = np.empty(len(self.labels), dtype=np.int64)
+            self.groups = empty if self.groups is None else self.groups
+            self.groups[here] = block.groups[rows]
 
-    def rows(self, of: Rows) -> ArrayRows:
+    def rows(self) -> ArrayRows:
         """Return what was gathered as rows in memory."""
-        blocks = self.blocks
-        labels = np.concatenate([block.labels for block in blocks])
+        taken, of = slice(0, self.n_taken), self.of
         details = RowDetails(
-            labels=Labels(labels, 1.0, of.positive, of.negative, as_is=True),
-            weights=_joined([block.weights for block in blocks]),
-            groups=_joined([block.groups for block in blocks]),
+            labels=Labels(self.labels[taken], 1.0, of.positive, of.negative, as_is=True),
+            weights=None if self.weights is None else self.weights[taken],
+            groups=None if self.groups is None else self.groups[taken],
             n_groups=of.n_groups,
             feature_names=of.feature_names,
         )
-        features = np.empty((len(labels), of.n_features))
-        place = 0
-        while blocks:  # each is let go as it is copied
-            block = blocks.pop(0)
-            features[place : place + len(block.labels)] = block.features
-            place += len(block.labels)
-        return ArrayRows(features, details)
-
-
-def _joined(arrays: list[Any]) -> Any:
-    return None if any(array is None for array in arrays) else np.concatenate(arrays)
+        return ArrayRows(self.features[taken], details)

@@ -5,6 +5,7 @@ centres) is learnt once, from rows that `teaching_rows` chooses the same way for
 memory and for a file; every block, and the anchors, are then encoded with that knowledge.
 """
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -169,4 +170,5 @@ def _as_frame(
 
 def _levels_in(message: str) -> str:
     """Return the levels that formulaic's warning lists."""
-    return message.partition("{")[2].partition("}")[0] or message
+    listed = message.partition("{")[2].partition("}")[0] or message
+    return re.sub(r"np\.\w+\((.*?)\)", r"\1", listed)

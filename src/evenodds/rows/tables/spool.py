@@ -1,6 +1,8 @@
 """Batches kept to be read again: in memory while they are few, else in a temporary file."""
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -16,13 +18,21 @@ if TYPE_CHECKING:
 HELD_BYTES = 64 * 1024 * 1024
 
 
+class TemporaryFolder:
+    """A folder that goes when nobody holds it any more, or when the program ends."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="evenodds-"))
+        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 class Spool:
     """Takes batches of one schema, source after source; gives a table to read them from."""
 
     def __init__(self) -> None:
         self._held: list[tuple[str, pa.RecordBatch]] = []
         self._bytes = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: TemporaryFolder | None = None
         self._writer: Any = None
         self._written: list[tuple[str, int]] = []  # source, number of batches
 
@@ -35,7 +45,7 @@ class Spool:
         if self._writer is not None:
             self._close()
         if kind is not None and self._folder is not None:
-            self._folder.cleanup()
+            self._folder.remove()
 
     def add(self, source: str, batch: "pa.RecordBatch") -> None:
         """Keep a batch."""
@@ -64,13 +74,13 @@ class Spool:
 
     @property
     def _path(self) -> Path:
-        return Path(self._folder.name if self._folder else "") / "spool.arrow"
+        return (self._folder.path if self._folder else Path()) / "spool.arrow"
 
     def _spill(self) -> None:
         """Move what is held to a temporary file."""
         import pyarrow as pa  # noqa: PLC0415
 
-        self._folder = tempfile.TemporaryDirectory(prefix="evenodds-")
+        self._folder = TemporaryFolder()
         self._writer = pa.ipc.new_file(str(self._path), self._held[0][1].schema)
         for source, batch in self._held:
             self._write(source, batch)
