@@ -10,7 +10,7 @@ from evenodds.errors import AnchorError, InputError
 from evenodds.rows.anchor_points import encode_points, read_anchors, refuse_other_columns
 from evenodds.rows.door import is_path
 from evenodds.rows.encoding.base import Encoding
-from evenodds.rows.frames import as_arrow, has_text
+from evenodds.rows.frames import as_arrow, text_table
 from evenodds.rows.source import read_features, shape_of
 from evenodds.validation import (
     FloatArray,
@@ -79,7 +79,7 @@ class Anchors:
             tolerance = stated_there.get("tolerance") if tolerance is None else tolerance
         posterior = TOSS_UP if posterior is None else posterior
         tolerance = TOLERANCE if tolerance is None else tolerance
-        given = as_arrow(points, "anchors") if has_text(points, "anchors") else None
+        given = text_table(points, "anchors")
         matrix, names = _read_points(points) if given is None else _unread(given)
         n_anchors = len(matrix)
         stated = check_vector(posterior, "posterior", n_anchors, "anchor")
@@ -121,8 +121,8 @@ class Anchors:
         array([[0., 1.],
                [8., 9.]])
         """
-        if has_text(X, "X"):
-            given = as_arrow(X, "X")
+        given = text_table(X, "X")
+        if given is not None:
             return cls(given.take(_read_row_numbers(rows, len(given))), **settings)
         features = read_features(X, "X")
         n_rows, _ = shape_of(features)

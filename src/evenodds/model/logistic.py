@@ -11,7 +11,7 @@ from evenodds.model.covariance import sandwich
 from evenodds.model.problem import LogisticProblem, set_up
 from evenodds.model.scaling import ShiftedCurve
 from evenodds.model.separation import refuse_separation
-from evenodds.model.solver import Optimum, Pilot, chord, newton
+from evenodds.model.solver import Optimum, Pilot, Sample, chord, newton
 from evenodds.rows.base import Rows, sampling_step
 from evenodds.rows.door import read_data
 from evenodds.rows.reading import Missing
@@ -271,12 +271,14 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     if not near.converged:
         return None
     problem = LogisticProblem(rows, scaling)
+    weight = rows.total_weight
     pilot = Pilot(
         start=near.coefficients,
-        information=near.information * (rows.total_weight / sample.total_weight),
-        sample=LogisticProblem(sample, scaling),
-        n_rows=sample.n_rows,
-        share=sample.total_weight / rows.total_weight,
+        information=near.information * (weight / sample.total_weight),
+        samples=(
+            Sample(small_problem, small.n_rows, small.total_weight / weight),
+            Sample(LogisticProblem(sample, scaling), sample.n_rows, sample.total_weight / weight),
+        ),
     )
     optimum = chord(problem, pilot)
     return None if optimum is None else (problem, optimum)

@@ -80,19 +80,26 @@ def newton(problem: Likelihood, start: FloatArray, last_step: float = LAST_STEP)
 
 
 @dataclass(frozen=True, slots=True)
-class Pilot:
-    """What a sample of the rows lends to a climb on all of them."""
+class Sample:
+    """The likelihood of some of the rows."""
 
-    start: FloatArray
-    information: FloatArray  # scaled up to all rows
-    sample: Likelihood
-    n_rows: int  # of the sample
+    likelihood: Likelihood
+    n_rows: int
     share: float  # of all rows, by weight
 
     @property
-    def last_step(self) -> float:
-        """How far from the optimum the exact Newton step may start."""
+    def reach(self) -> float:
+        """How large a step the sample can move a curvature along."""
         return float(LAST_CHORD_STEP * np.sqrt(self.n_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What samples of the rows lend to a climb on all of them."""
+
+    start: FloatArray
+    information: FloatArray  # scaled up to all rows
+    samples: tuple[Sample, ...]  # the smallest first
 
 
 def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
@@ -115,14 +122,15 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
         size = float(np.sqrt(slope / total_curvature))
         # The next error is about this step times the rate at which steps shrink.
         rate = min(size / previous_size, 0.5) if previous_size < np.inf else 0.5
-        if size * rate <= pilot.last_step:
+        if size * rate <= pilot.samples[-1].reach:
             coefficients = coefficients + step
             last = problem.evaluate(coefficients)
             final_step = _newton_step(last)
-            if final_step is None or _size(final_step, last) > 2 * pilot.last_step:
+            if final_step is None or _size(final_step, last) > 2 * pilot.samples[-1].reach:
                 return None
             there = _polished(coefficients, last, final_step, iteration + 1)
-            return _corrected(there, final_step, pilot)
+            enough = [s for s in pilot.samples if _size(final_step, last) <= s.reach]
+            return _corrected(there, final_step, enough[0] if enough else pilot.samples[-1])
         next_score = problem.score(coefficients + step)
         if not next_score @ step > OVERSHOT * slope or size > previous_size:
             return None
@@ -131,17 +139,17 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
     return None
 
 
-def _corrected(there: Optimum, step: FloatArray, pilot: Pilot) -> Optimum:
+def _corrected(there: Optimum, step: FloatArray, sample: Sample) -> Optimum:
     """Return the optimum with what the last step left out, as a sample of the rows shows it.
 
     A Newton step neglects that the curvature changes along it. Over so small a step that
     change is well enough known from the sample: it moves the curvature to where the step
     ends, and gives the step its third-order term.
     """
-    near = pilot.sample.evaluate(there.coefficients - step)
-    far = pilot.sample.evaluate(there.coefficients)
-    left_over = (far.score - near.score + near.information @ step) / pilot.share
-    information = there.information + (far.information - near.information) / pilot.share
+    near = sample.likelihood.evaluate(there.coefficients - step)
+    far = sample.likelihood.evaluate(there.coefficients)
+    left_over = (far.score - near.score + near.information @ step) / sample.share
+    information = there.information + (far.information - near.information) / sample.share
     correction = np.linalg.solve(information, left_over)
     return replace(there, coefficients=there.coefficients + correction, information=information)
 

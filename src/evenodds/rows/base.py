@@ -23,8 +23,8 @@ IntArray = NDArray[np.int64]
 NARROW_BLOCK_ROWS = 8192
 WIDE_BLOCK_ROWS = 1024
 WIDE_FROM = 40
-# A sample is held in memory and has at most this many numbers (32 MiB).
-LARGEST_SAMPLE = 4 * 2**20
+# A sample is held in memory and has at most this many numbers (50 MiB).
+LARGEST_SAMPLE = 6_500_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,11 @@ def has_text(X: Any, name: str) -> bool:
     return any(type(kind).__name__ in TEXT_TYPES for kind in frame.schema.values())
 
 
+def text_table(X: Any, name: str) -> "pa.Table | None":
+    """Return a data frame with columns of text as an Arrow table, or None if X is none."""
+    return as_arrow(X, name) if has_text(X, name) else None
+
+
 def as_arrow(X: Any, name: str) -> "pa.Table | None":
     """Return a data frame as an Arrow table, or None if X is none."""
     import pyarrow as pa  # noqa: PLC0415 - only tables need it

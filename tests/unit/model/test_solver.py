@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenodds.model.solver import Evaluation, Pilot, chord, newton
+from evenodds.model.solver import Evaluation, Pilot, Sample, chord, newton
 
 
 class Hill:
@@ -46,9 +46,7 @@ def pilot(hill, start):
     return Pilot(
         start=at,
         information=hill.evaluate(at).information,
-        sample=Hill(hill.top),
-        n_rows=400,
-        share=1.0,
+        samples=(Sample(Hill(hill.top), 400, 1.0),),
     )
 
 
