@@ -11,7 +11,7 @@ from evenodds.model.covariance import sandwich
 from evenodds.model.problem import LogisticProblem, set_up
 from evenodds.model.scaling import ShiftedCurve
 from evenodds.model.separation import refuse_separation
-from evenodds.model.solver import Optimum, Pilot, Sample, chord, newton
+from evenodds.model.solver import Optimum, Pilot, Sample, chord, guided_newton, newton
 from evenodds.rows.base import Rows, sampling_step
 from evenodds.rows.door import read_data
 from evenodds.rows.reading import Missing
@@ -280,5 +280,5 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
             Sample(LogisticProblem(sample, scaling), sample.n_rows, sample.total_weight / weight),
         ),
     )
-    optimum = chord(problem, pilot)
+    optimum = guided_newton(problem, pilot) if rows.costly else chord(problem, pilot)
     return None if optimum is None else (problem, optimum)

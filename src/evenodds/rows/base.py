@@ -83,6 +83,8 @@ class Rows(ABC):
         All columns of the table the rows come from, features or not.
     called : str
         What messages call the data.
+    costly : bool
+        Whether reading the rows costs far more than the arithmetic of a pass.
     advice_on_missing : str
         How to have rows with missing values dropped, as the end of a sentence.
     """
@@ -101,6 +103,7 @@ class Rows(ABC):
     known_columns: tuple[str, ...] = ()
     called: str = "X"
     advice_on_missing: str = ""
+    costly: bool = False
 
     @abstractmethod
     def sum_over_rows(self, empty: S) -> S:

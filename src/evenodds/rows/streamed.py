@@ -114,6 +114,7 @@ class StreamedRows(Rows):
         self.table, self.reader, self.counts = table, reader, counts
         self.progress = progress
         self.held: ArrayRows | None = None
+        self.costly = True
         self.encoding = None if reader.encoding.is_plain else reader.encoding
         self.known_columns = table.all_names or table.names
         self.notices = (*reader.encoding.notices, *_left_out(table, counts))
@@ -128,6 +129,7 @@ class StreamedRows(Rows):
 
     def hold(self) -> None:
         """Keep the rows in memory from here on."""
+        self.costly = False
         self.held = self._gathered(self._blocks(), Gathered(self, self.n_rows))
 
     def unheld(self) -> "StreamedRows":
