@@ -19,7 +19,8 @@ from evenodds.rows.tables.base import Stamp, refuse_repeated, unreadable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK_BYTES = 4 * 1024 * 1024
+# The reader runs some thirty blocks ahead.
+BLOCK_BYTES = 1024 * 1024
 LONGEST_HEADER = 16 * 1024 * 1024
 MOST_COLUMNS = 20_000
 # How the reader says which value does not fit the type of its column.
