@@ -205,7 +205,8 @@ def _groups(facts: Facts, columns: Columns) -> "pa.Array | None":
 
     if columns.group is None:
         return None
-    wide = facts.groups[0].type
+    types = {group.type for group in facts.groups}
+    wide = types.pop() if len(types) == 1 else pa.string()
     values = pa.concat_arrays([group.cast(wide) for group in facts.groups]).unique()
     if len(values) < 2:
         raise InputError(

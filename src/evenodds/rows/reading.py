@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.encoding.columns import learn_columns
@@ -17,7 +19,7 @@ from evenodds.rows.streamed import BatchReader, Progress, StreamedRows
 from evenodds.rows.tables.base import Table
 from evenodds.rows.tables.opening import open_table
 from evenodds.rows.tables.spool import HELD_BYTES
-from evenodds.validation import check_choice, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_choice, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,11 +125,12 @@ def choose_features(names: Sequence[str], columns: Columns, source: str) -> tupl
             raise InputError(
                 f"{source} has no feature columns beside {join_quoted(columns.others)}."
             )
-        if "" in rest:
-            raise InputError(
-                f"{source} has a column without a name (number {names.index('') + 1}), perhaps row "
-                "numbers saved with the data: name it, or remove it."
-            )
+        for name in rest:
+            if name == "" or name.startswith("__index_level_"):
+                raise InputError(
+                    f"{source} has a column without a name (number {names.index(name) + 1}), "
+                    "perhaps row numbers saved with the data: name it, or remove it."
+                )
         return rest
     for name in columns.features:
         if name not in names:
@@ -137,9 +140,8 @@ def choose_features(names: Sequence[str], columns: Columns, source: str) -> tupl
     return columns.features
 
 
-def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", "Any"]:
+def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", FloatArray]:
     """Return the rows that a column marks as anchors, and the posteriors it states."""
-    import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415 - only tables need it
 
     selection = rows.reader.selection

@@ -158,10 +158,17 @@ class StreamedRows(Rows):
         parts = list(self.table.starts())
         if self.held is not None or len(parts) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
-        chosen = rng.permutation(len(parts))[:PARTS_TO_PEEK_AT]
-        each = -(-self.n_rows // (step * len(chosen)))
-        blocks = (block for i in chosen for block in self._beginning(parts[i], each))
-        return self._gathered(blocks, Gathered(self, each * len(chosen)))
+        n_wanted = self.n_rows // step
+        each, found = -(-n_wanted // PARTS_TO_PEEK_AT), Gathered(self, n_wanted)
+        for number in rng.permutation(len(parts)):
+            enough = min(found.n_taken + each, n_wanted)
+            for block in self._part_blocks(*parts[number]):
+                found.add(block, enough)
+                if found.n_taken == enough:
+                    break
+            if found.n_taken == n_wanted:
+                break
+        return found.rows()
 
     def as_read(self) -> "StreamedRows":
         reader = replace(self.reader, encoding=AsRead(self.reader.encoding.columns))
@@ -176,15 +183,10 @@ class StreamedRows(Rows):
             found.add(block)
         return found.rows()
 
-    def _beginning(self, started: tuple[int, Part], n_wanted: int) -> Iterator[Block]:
-        """Return blocks from the beginning of a part until there are enough rows."""
-        (start, part), seen = started, 0
+    def _part_blocks(self, start: int, part: Part) -> Iterator[Block]:
+        """Return the blocks of one part."""
         for batch in part.batches(self.reader.columns):
-            for block in self.reader.blocks(start, batch):
-                yield block
-                seen += len(block.labels)
-                if seen >= n_wanted:
-                    return
+            yield from self.reader.blocks(start, batch)
             start += batch.num_rows
 
     def _blocks(self) -> Iterator[Block]:
@@ -226,10 +228,11 @@ class Gathered:
         self.weights: FloatArray | None = None
         self.groups: IntArray | None = None
 
-    def add(self, block: Block) -> None:
-        """Copy the chosen rows of a block."""
+    def add(self, block: Block, enough: int | None = None) -> None:
+        """Copy the chosen rows of a block, or of all its rows until there are enough."""
         n_rows = len(block.labels)
-        rows: slice | IntArray = slice(0, len(self.labels) - self.n_taken)
+        enough = len(self.labels) if enough is None else enough
+        rows: slice | IntArray = slice(0, enough - self.n_taken)
         if self.chosen is not None:
             low, high = np.searchsorted(self.chosen, [self.seen, self.seen + n_rows])
             rows = self.chosen[low:high] - self.seen

@@ -8,8 +8,10 @@ import pytest
 import evenodds as eo
 from evenodds.model.logistic import fit_rows
 from evenodds.model.sums import Moments
+from evenodds.rows import streamed as streamed_module
 from evenodds.rows.source import read_rows
 from evenodds.rows.streamed import sum_part
+from evenodds.rows.tables import parquet
 
 SOURCES = ["rows.csv", "rows.tsv", "rows.parquet", "rows.feather", "parts_csv", "parts_parquet"]
 GLOBS = ["parts_csv/*.csv", "parts_*/part?.parquet"]
@@ -64,6 +66,29 @@ def test_a_sample_has_the_rows_that_memory_would_give(written, streamed):
     expected = in_memory.thinned(7, np.random.default_rng(3)).sum_over_rows(Kept())
     found = streamed().thinned(7, np.random.default_rng(3)).sum_over_rows(Kept())
     assert (np.concatenate(found.features) == np.concatenate(expected.features)).all()
+
+
+def test_a_peek_takes_the_beginnings_of_random_parts(written, streamed, monkeypatch):
+    monkeypatch.setattr(streamed_module, "PARTS_TO_PEEK_AT", 3)
+    monkeypatch.setattr(parquet, "PART_ROWS", 130)
+    rows = streamed()
+    rows.held = None
+    (block,) = blocks(rows.peeked(10, np.random.default_rng(3)))
+    numbered = [int(np.flatnonzero(written.features[:, 0] == age)[0]) for age in block[:, 0]]
+    assert len(numbered) == 60
+    assert sorted(number % 130 for number in numbered) == sorted(3 * list(range(20)))
+
+
+def test_a_peek_at_small_parts_still_finds_enough_rows(streamed, monkeypatch):
+    monkeypatch.setattr(streamed_module, "PARTS_TO_PEEK_AT", 2)
+    monkeypatch.setattr(parquet, "PART_ROWS", 1)
+    rows = streamed()
+    rows.held = None
+    assert rows.peeked(2, np.random.default_rng(3)).n_rows == 300
+
+
+def blocks(rows):
+    return rows.sum_over_rows(Kept()).features
 
 
 def test_sizes_and_totals_are_known_before_any_fit(written, streamed):

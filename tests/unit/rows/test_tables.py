@@ -106,6 +106,28 @@ def test_a_damaged_array_is_refused(refused, tmp_path, kind):
         eo.fit_logistic(tmp_path / f"x.{kind}", [0, 1] if kind == "npy" else "y")
 
 
+def test_an_array_alone_is_no_table(refused, tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    with refused("x.npy holds one array and no labels: save both in one .npz file, or pass the"):
+        open_table(tmp_path / "x.npy")
+
+
+def test_row_numbers_saved_by_pandas_are_no_feature(refused, tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 5.0], "y": [0, 1, 0]}, index=[3, 1, 2])
+    frame.to_parquet(tmp_path / "rows.parquet")
+    with refused("has a column without a name (number 3), perhaps row numbers saved with the data"):
+        eo.fit_logistic(tmp_path / "rows.parquet", "y")
+
+
+def test_groups_of_another_type_in_another_file_are_text(tmp_path):
+    rng = np.random.default_rng(2)
+    for name, kind in (("a", int), ("b", str)):
+        who = np.arange(90).astype(kind) // 3 if kind is int else [f"{i // 3}" for i in range(90)]
+        frame = pd.DataFrame({"x": rng.normal(size=90), "y": rng.integers(0, 2, 90), "who": who})
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    assert eo.fit_logistic(tmp_path, "y", groups="who").n_rows == 180
+
+
 def test_an_empty_list_of_files_is_refused(refused):
     with refused("the list of files is empty: name at least one."):
         open_table([])

@@ -59,9 +59,11 @@ def open_arrow(path: Path, parts: Sequence[tuple[str, int]] = ()) -> Table:
         Which files its batches were copied from, in order. Default: itself.
     """
     stamp = Stamp.of(path)
-    with stamp.guarding("feather"), _open(path) as file:
-        schema = file.schema
-        counts = [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
+    with stamp.guarding("feather"):
+        with _open(path) as file:
+            schema = file.schema
+        with _open(path, schema.names[:1]) as file:  # one column will do to count rows
+            counts = [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
     origins = parts or [(str(path), len(counts))]
     runs: list[Part] = []
     first = 0

@@ -104,6 +104,11 @@ def _paths(source: str | Path | Iterable[str | Path]) -> list[Path]:
 
 
 def _readable(path: Path) -> Path:
+    if path.suffix.lower() == ".npy":
+        raise InputError(
+            f"{path} holds one array and no labels: save both in one .npz file, or pass the labels "
+            "from Python."
+        )
     if path.suffix.lower() not in READERS:
         raise InputError(f"{path} is not a table: {_needed()}")
     if not path.is_file():
