@@ -7,6 +7,7 @@ import numpy as np
 from evenodds.errors import InputError
 from evenodds.rows.labels import as_labels
 from evenodds.rows.source import as_frame
+from evenodds.rows.values import kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +25,10 @@ def has_text(X: Any, name: str) -> bool:
 
 def text_table(X: Any, name: str) -> "pa.Table | None":
     """Return a data frame with columns of text as an Arrow table, or None if X is none."""
+    if isinstance(X, dict):
+        table = as_arrow(X, name)
+        held = [] if table is None else table.schema.types
+        return table if any(kind_of(column) == "text" for column in held) else None
     return as_arrow(X, name) if has_text(X, name) else None
 
 
