@@ -55,11 +55,12 @@ class Roles:
     def labels(self, batch: "pa.RecordBatch") -> FloatArray:
         """Return 1.0 where the label is the positive one, else 0.0."""
         import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        from pyarrow import compute  # noqa: PLC0415
 
         column = label_values(batch.column(self.label))
         if kind_of(column.type) == "number":
             return np.asarray(numbers(column) == self.positive_value, dtype=np.float64)
-        positive = pa.compute.equal(column, pa.scalar(self.positive_value, column.type))
+        positive = compute.equal(column, pa.scalar(self.positive_value, column.type))
         found: FloatArray = positive.to_numpy(zero_copy_only=False).astype(np.float64)
         return found
 
@@ -71,12 +72,12 @@ class Roles:
 
     def groups(self, batch: "pa.RecordBatch") -> IntArray | None:
         """Return the number of each row's group."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        from pyarrow import compute  # noqa: PLC0415 - only tables need it
 
         if self.group is None:
             return None
         values = plain_array(batch.column(self.group)).cast(self.group_values.type)  # type: ignore[union-attr]
-        codes = pa.compute.index_in(values, value_set=self.group_values)
+        codes = compute.index_in(values, value_set=self.group_values)
         found: IntArray = codes.to_numpy(zero_copy_only=False).astype(np.int64)
         return found
 

@@ -55,11 +55,11 @@ def plain_array(column: "pa.Array") -> "pa.Array":
 
 def is_missing_in(column: "pa.Array") -> NDArray[np.bool_]:
     """Return which values are null or nan."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    from pyarrow import compute, types  # noqa: PLC0415 - only tables need them
 
-    if column.null_count == 0 and not pa.types.is_floating(column.type):
+    if column.null_count == 0 and not types.is_floating(column.type):
         return np.zeros(len(column), dtype=bool)
-    missing: NDArray[np.bool_] = pa.compute.is_null(column, nan_is_null=True).to_numpy(
+    missing: NDArray[np.bool_] = compute.is_null(column, nan_is_null=True).to_numpy(
         zero_copy_only=False
     )
     return missing

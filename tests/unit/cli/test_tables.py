@@ -156,18 +156,27 @@ def test_a_truncated_parquet_file_is_refused(command, files, anchors, tmp_path):
     )
 
 
-def test_a_damaged_row_group_is_refused(command, tmp_path, anchors, table):
-    path = tmp_path / "rows.parquet"
-    table.to_parquet(path, row_group_size=100, compression="snappy")
-    column = pq.ParquetFile(path).metadata.row_group(1).column(0)
+def damage(path, name):
+    """Overwrite a column of the second row group with zeros."""
+    file = pq.ParquetFile(path)
+    column = file.metadata.row_group(1).column(file.schema_arrow.names.index(name))
     data = bytearray(path.read_bytes())
-    start = (
-        column.data_page_offset
-        if column.dictionary_page_offset is None
-        else (column.dictionary_page_offset)
-    )
+    start = column.dictionary_page_offset or column.data_page_offset
     data[start : start + column.total_compressed_size] = bytes(column.total_compressed_size)
     path.write_bytes(bytes(data))
+
+
+def test_columns_that_are_not_needed_are_not_read(command, tmp_path, anchors, table):
+    table.to_parquet(tmp_path / "rows.parquet", row_group_size=100)
+    damage(tmp_path / "rows.parquet", "lost")
+    line = f"test {tmp_path}/rows.parquet --label code --features age,dose --method wald"
+    assert command(line, anchors).exit_code == 0
+
+
+def test_a_damaged_row_group_is_refused(command, tmp_path, anchors, table):
+    path = tmp_path / "rows.parquet"
+    table.to_parquet(path, row_group_size=100)
+    damage(path, "age")
     done = command(f"test {path} --label code --features age,dose", anchors)
     assert (done.exit_code, "rows.parquet cannot be read as parquet" in done.stderr) == (2, True)
 

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import evenodds as eo
@@ -69,6 +70,13 @@ def test_groups_of_numbers_and_text_are_text(tmp_path):
     (tmp_path / "rows.csv").write_text("\n".join(["who", *rows]) + "\n")
     table = open_table(tmp_path / "rows.csv", text_if_mixed=["who"])
     assert table.schema.field("who").type == pa.string()
+
+
+@pytest.mark.parametrize(("value", "kind"), [("3.5", pa.float64()), ("later", pa.string())])
+def test_a_column_that_begins_empty_takes_the_type_of_its_values(tmp_path, value, kind):
+    rows = [f"{number}," for number in range(400_000)] + [f"1,{value}"]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    assert open_table(tmp_path / "rows.csv").schema.field("b").type == kind
 
 
 def test_small_row_groups_are_read_together(written, monkeypatch):
@@ -179,7 +187,7 @@ def write_many(path, n_rows):
     rng = np.random.default_rng(3)
     names = [f"x{number}" for number in range(8)]
     schema = pa.schema([*((name, pa.float64()) for name in names), ("y", pa.int8())])
-    with pa.parquet.ParquetWriter(path, schema) as writer:
+    with pq.ParquetWriter(path, schema) as writer:
         for _ in range(n_rows // 250_000):
             X = rng.normal(size=(8, 250_000))
             y = (rng.random(250_000) < 1 / (1 + np.exp(-X.sum(axis=0)))).astype(np.int8)

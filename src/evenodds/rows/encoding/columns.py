@@ -29,9 +29,10 @@ class Levels:
     def codes(self, column: "pa.Array", name: str, called: str) -> NDArray[Any]:
         """Return the number of each value's level, nan where it is missing."""
         import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        from pyarrow import compute  # noqa: PLC0415
 
         values = texts(column)
-        codes = pa.compute.index_in(values, value_set=pa.array(self.texts, pa.string()))
+        codes = compute.index_in(values, value_set=pa.array(self.texts, pa.string()))
         if codes.null_count > values.null_count:
             refuse_unseen(values.filter(codes.is_null()), name, self.texts, called)
         found: NDArray[Any] = codes.to_numpy(zero_copy_only=False)

@@ -110,7 +110,7 @@ class MisfitError(Exception):
         import pyarrow as pa  # noqa: PLC0415 - only such files need it
 
         name = self.file.names()[self.column]
-        if self.kind in {"int64", "null"}:
+        if self.kind == "int64" or (self.kind == "null" and _is_number(self.value)):
             return name, pa.float64()
         if self.kind != "double" or name in text_if_mixed:
             return name, pa.string()
@@ -133,6 +133,14 @@ def refuse_other_encoding(schema: "pa.Schema", source: str) -> None:
                 f"column {name!r} of {source} holds text that is not UTF-8: save the file with "
                 "that encoding."
             )
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _first_line(file: Any) -> bytes:
