@@ -6,7 +6,7 @@ import numpy as np
 
 from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.scaling import Scaling
-from evenodds.rows.base import Rows
+from evenodds.rows.base import Rows, sampling_step
 from evenodds.validation import FloatArray
 
 # From this many rows on, starts are searched on a small sample and carried to a larger one.
@@ -46,7 +46,8 @@ class NoisyProblem:
             return cls(rows, scaling)
         n_small = max(SMALL_SAMPLE, SMALL_SAMPLE_A_PARAMETER * (rows.n_features + 1))
         rng = np.random.default_rng(SAMPLE_SEED)
-        chosen = [rows.thinned(max(rows.n_rows // n_small, 2), rng), rows.thinned(THINNING, rng)]
+        steps = (max(rows.n_rows // n_small, 2), sampling_step(rows, THINNING))
+        chosen = [rows.thinned(step, rng) for step in steps]
         samples = sorted((cls(sample, scaling) for sample in chosen), key=lambda s: s.rows.n_rows)
         return cls(rows, scaling, tuple(samples))
 
