@@ -40,6 +40,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(0) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
+        except MemoryError:
+            _fail("evenodds: this needs more memory than there is: ask for less.", BAD_INPUT)
         except OSError as error:
             _fail(f"evenodds: {error.strerror or error}.", BAD_INPUT)
         except Exception as error:

@@ -1,13 +1,14 @@
 """`evenodds plan`: how many rows and toss-ups a test needs, before they are collected."""
 
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.guard import guarded
+from evenodds.cli.guard import INTERRUPTED, guarded
 from evenodds.cli.test import Format, Method, Side
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ def run_plan(
         str | None, typer.Option(help="Features as a formula, such as 'y ~ log(size) + C(site)'.")
     ] = None,
     positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    pilot_alpha: Annotated[
+        float | None, typer.Option(help="Share of positives flipped in DATA, where known.")
+    ] = None,
+    pilot_beta: Annotated[
+        float | None, typer.Option(help="Share of negatives flipped in DATA, where known.")
+    ] = None,
     world: Annotated[
         str | None, typer.Option(help="A simulated world instead of DATA, such as paper or rare.")
     ] = None,
@@ -82,7 +89,14 @@ def run_plan(
     from evenodds.planning.plan import make_plan  # noqa: PLC0415
 
     design = _read_design(
-        _read_pilot(data, label, features, formula, positive),
+        _read_pilot(
+            data,
+            label,
+            rates=(pilot_alpha, pilot_beta),
+            features=features,
+            formula=formula,
+            positive=positive,
+        ),
         world,
         _read_variance(variance, variance_floor, variance_rows),
     )
@@ -104,6 +118,8 @@ def run_plan(
             workers=workers,
             progress=progress,
         )
+    if figure is not None:
+        _draw(plan, figure)
     if output_format is Format.json:
         from evenodds.report.plan_text import plan_verdict  # noqa: PLC0415
 
@@ -113,8 +129,8 @@ def run_plan(
         from evenodds.cli.show import show_plan  # noqa: PLC0415 - rich is slow to load
 
         show_plan(plan)
-    if figure is not None:
-        _draw(plan, figure)
+    if plan.interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _read_design(pilot: "Design | None", world: str | None, variance: "Design | None") -> "Design":
@@ -133,26 +149,38 @@ def _read_design(pilot: "Design | None", world: str | None, variance: "Design | 
 def _read_pilot(
     data: str | None,
     label: str | None,
+    *,
+    rates: tuple[float | None, float | None],
     features: str | None,
     formula: str | None,
     positive: str | None,
 ) -> "Design | None":
     """Return the world of pilot data."""
     from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
-    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.errors import ImprecisionWarning, InputError  # noqa: PLC0415
     from evenodds.simulation.own_data import world_of_rows  # noqa: PLC0415
 
     if data is None:
-        if any(option is not None for option in (label, features, formula, positive)):
+        if any(option is not None for option in (label, features, formula, positive, *rates)):
             raise InputError(
-                "--label, --features, --formula and --positive go with DATA, a pilot file."
+                "--label, --features, --formula, --positive, --pilot-alpha and --pilot-beta go "
+                "with DATA, a pilot file."
             )
         return None
     if label is None and formula is None:
         raise InputError(f"{data} needs --label: which column holds the labels?")
     reading = read_options(label, formula, features=features, positive=positive)
     rows = read_inputs([data], reading, None, 0.0, 0.0).rows
-    return world_of_rows(rows, name=Path(data).name)
+    with warnings.catch_warnings():
+        # The warning's advice is for Python: here the rates have other names.
+        warnings.simplefilter("error", ImprecisionWarning)
+        try:
+            return world_of_rows(rows, alpha=rates[0], beta=rates[1], name=Path(data).name)
+        except ImprecisionWarning:
+            raise InputError(
+                f"{data} has too few rows, or too cleanly separated ones, to tell how often its "
+                "labels are flipped: give --pilot-alpha and --pilot-beta, or more rows."
+            ) from None
 
 
 def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> "Design | None":

@@ -148,12 +148,6 @@ class Profile:
             return min(low, 0.0), max(high, 0.0)
         return low, high
 
-    def half_width(self, size: float) -> float | None:
-        """Return how far from the estimate z reaches `size`, on average; None if nowhere."""
-        ends = self.crossing(size, -1), self.crossing(-size, 1)
-        found = [abs(end - self.estimate) for end in ends if end is not None]
-        return sum(found) / len(found) if found else None
-
     def equivalence(self, margin: float, reference: Reference) -> Equivalence:
         """Test whether the asymmetry is smaller than `margin` in size (TOST)."""
         check_between(margin, "margin", 0, 1, closed="neither", why="it is a difference of rates")

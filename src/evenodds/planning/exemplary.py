@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from evenodds.anchors import Anchors
+from evenodds.errors import InputError
 from evenodds.inference.asymmetry import Method
 from evenodds.inference.boundary import Boundary
 from evenodds.inference.equations import AnchorEquations
@@ -23,7 +24,7 @@ from evenodds.inference.weights import equal_weights
 from evenodds.model.evidence import Evidence
 from evenodds.model.logistic import LogisticFit, fit_rows
 from evenodds.model.noisy import NoisyFit, climb_noisy
-from evenodds.noise import ClassConditionalNoise
+from evenodds.noise import ClassConditionalNoise, UniformNoise
 from evenodds.planning.summary import Centre
 from evenodds.rows.base import Rows
 from evenodds.rows.source import read_rows
@@ -103,8 +104,12 @@ class NoiseAwareCentres:
         self.examples, self.method = Examples.of(world, NOISE_AWARE_ROWS, seed), method
         rows = self.examples.rows(noise)
         self.fitted = FittedRows.of(rows)
-        self.plain = fit_rows(rows)
-        self._near: NoisyFit | None = None
+        self.clean = fit_rows(self.examples.rows(UniformNoise(0.0)))
+        # Every fit starts from the one without anchors, so that an answer does not depend on
+        # what was asked before.
+        nothing = Evidence.none(rows.n_features + 1)
+        null_fits = NullFits(self.fitted.problem, nothing, self.fitted.plain_coefficients)
+        self.start: NoisyFit = null_fits.at(0.0)
         self._sets: dict[AnchorPlan, list[Anchors]] = {}
 
     def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
@@ -117,15 +122,16 @@ class NoiseAwareCentres:
         return [self._centre(anchors, share) for anchors in self._sets[plan]]
 
     def _typical_sets(self, plan: AnchorPlan) -> list[Anchors]:
-        """Return sets of anchors spread evenly over all, in the order of what they would show.
+        """Return sets of anchors spread evenly over all, in the order of how much they can show.
 
-        The plain curve's z at the mean anchor is quickly worked out and ranks the sets much as
-        the test itself does, so taking them at even steps leaves little to chance.
+        How well a curve without noise is known at the mean anchor ranks the sets much as the
+        test itself does, the same for every noise, so that power rises smoothly with it.
         """
         sets = list(self.examples.anchor_sets(plan, erring=False))
         means = np.array([anchors.points.mean(axis=0) for anchors in sets])
-        errors = np.sqrt(self.plain.log_odds_covariance(means).diagonal())
-        order = np.argsort(self.plain.log_odds(means) / errors, kind="stable")
+        design = self.clean.inside.design(means)
+        variances = np.einsum("sd,de,se->s", design, self.clean.inside.covariance, design)
+        order = np.argsort(variances, kind="stable")
         step = len(sets) // NOISE_AWARE_PICKED
         return [sets[number] for number in order[step // 2 :: step]]
 
@@ -153,14 +159,15 @@ class NoiseAwareCentres:
         return equations.averaged(equal_weights(len(anchors)))
 
     def _fit(self, evidence: Evidence) -> NoisyFit:
-        """Return the null fit, started from the one before: sets of anchors differ little."""
-        if self._near is None:
-            fits = NullFits(self.fitted.problem, evidence, self.fitted.plain_coefficients)
-            self._near = fits.at(0.0)
-        else:
-            problem = self.fitted.problem
-            self._near = climb_noisy(problem, evidence, 0.0, self._near.point, problem.last_gain)
-        return self._near
+        """Return the null fit with this evidence."""
+        problem = self.fitted.problem
+        fit = climb_noisy(problem, evidence, 0.0, self.start.point, problem.last_gain)
+        if fit.is_step or not fit.converged:
+            raise InputError(
+                "these cases are too few, or too cleanly separated, to plan from: no curve with "
+                "noise could be fitted to them. Give a larger pilot sample."
+            )
+        return fit
 
 
 class WaldCentres:

@@ -13,9 +13,18 @@ def could_have_found(
 
     Where `detectable_asymmetry` works from a world, this reads a finished test: how far the
     hypothesised asymmetry must be from the estimate for z to lie beyond its critical value with
-    room for its own scatter, on average over both directions. None if nowhere.
+    room for its own scatter. Of a two-sided test, in the direction that is harder to find. None
+    if nowhere.
     """
     wanted = check_between(power, "power", 0, 1, closed="neither")
     above, below = result.reference.critical(significance, result.alternative)
-    reach = result.profile.half_width(max(above, -below) + float(ndtri(wanted)))
-    return None if reach is None or reach >= 1 else reach
+    room = float(ndtri(wanted))
+    profile = result.profile
+    # Labels that lean to a positive asymmetry lift z above what lower asymmetries would give.
+    ends = {
+        "greater": (profile.crossing(above + room, -1),),
+        "less": (profile.crossing(below - room, 1),),
+        "two-sided": (profile.crossing(above + room, -1), profile.crossing(below - room, 1)),
+    }[result.alternative]
+    reaches = [1.0 if end is None else abs(end - profile.estimate) for end in ends]
+    return None if max(reaches) >= 1 else max(reaches)

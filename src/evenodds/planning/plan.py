@@ -12,7 +12,7 @@ from evenodds.planning.exemplary import MOST_ANCHORS
 from evenodds.planning.power import power as power_of
 from evenodds.planning.question import Design, Question, read_question
 from evenodds.planning.search import leaning
-from evenodds.planning.solve import anchors_needed, detectable_asymmetry, sample_size
+from evenodds.planning.solve import anchors_needed, harder_asymmetry, sample_size
 from evenodds.planning.summary import AnchorVariance
 from evenodds.simulation.parallel import Progress
 from evenodds.simulation.rejection import RejectionRate, rejection_rate
@@ -25,6 +25,8 @@ Unknown = Literal["rows", "anchors", "asymmetry", "power"]
 # Around the answer, rows and anchors are shown at these multiples.
 ROW_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 ANCHOR_FACTORS = (0.5, 1.0, 2.0, 4.0)
+# Beyond this a simulation would take too long; the formula is the better for it.
+MOST_SIMULATED_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +39,17 @@ class Plan:
         What was worked out from the rest.
     n_rows, n_anchors, noise, power
         The plan; `n_rows` is None where summary numbers are for some rows already.
+    false_alarms : float
+        Power where both classes are flipped at the mean of the two rates, by the same formula:
+        the level of the test on data like these.
     row_numbers, anchor_numbers, powers
         Power around the plan, a row of `powers` for each number of rows.
     simulated : RejectionRate or None
         The power again, by simulation.
     level : RejectionRate or None
         How often the test rejects uniform noise of the same mean rate, by simulation.
+    interrupted : bool
+        Whether the simulation was cut short.
     """
 
     unknown: Unknown
@@ -56,11 +63,13 @@ class Plan:
     n_anchors: int
     noise: ClassConditionalNoise
     power: float
+    false_alarms: float
     row_numbers: tuple[int | None, ...]
     anchor_numbers: tuple[int, ...]
     powers: tuple[tuple[float, ...], ...]
     simulated: RejectionRate | None
     level: RejectionRate | None
+    interrupted: bool = False
 
 
 def make_plan(
@@ -102,20 +111,21 @@ def make_plan(
             design, _given(noise), n_rows=n_rows, power=_given(power), **settings
         )
     if noise is None:
-        size = detectable_asymmetry(
-            design, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=_given(power), **settings
+        found = harder_asymmetry(
+            question, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=_given(power)
         )
-        noise = leaning(rate, size)
+        noise = leaning(rate, found)
     if unknown == "rows":
         n_rows = sample_size(design, noise, n_anchors=n_anchors, power=_given(power), **settings)
     reached = power_of(design, noise, n_rows=n_rows, n_anchors=n_anchors, **settings)
     rows, anchors = _around(n_rows, n_anchors)
+    uniform = UniformNoise((noise.alpha + noise.beta) / 2)
     simulated = level = None
-    if check_whole(runs, "runs") and n_rows is not None and isinstance(question.design, World):
-        measure = _Measurement(question.design, question, n_rows, n_anchors, runs, workers)
+    if check_whole(runs, "runs") and _can_be_simulated(question, n_rows):
+        measure = _Measurement(question, n_rows or 0, n_anchors, runs, workers)
         simulated = measure.of(noise, _half(progress, 0))
-        uniform = UniformNoise((noise.alpha + noise.beta) / 2)
-        level = measure.of(uniform, _half(progress, 1))
+        if simulated.runs == runs:  # an interrupt leaves fewer
+            level = measure.of(uniform, _half(progress, 1))
     return Plan(
         unknown=unknown,
         data=question.design.name if isinstance(question.design, World) else "summary numbers",
@@ -128,11 +138,13 @@ def make_plan(
         n_anchors=n_anchors,
         noise=noise,
         power=reached,
+        false_alarms=question.power(uniform, n_rows, n_anchors),
         row_numbers=rows,
         anchor_numbers=anchors,
         powers=tuple(tuple(question.power(noise, n, k) for k in anchors) for n in rows),
         simulated=simulated,
         level=level,
+        interrupted=any(rate is not None and rate.runs < runs for rate in (simulated, level)),
     )
 
 
@@ -178,7 +190,6 @@ def _around(n_rows: int | None, n_anchors: int) -> tuple[tuple[int | None, ...],
 class _Measurement:
     """Simulates a plan under some noise."""
 
-    world: World
     question: Question
     n_rows: int
     n_anchors: int
@@ -188,8 +199,10 @@ class _Measurement:
     def of(self, noise: ClassConditionalNoise, progress: Progress | None) -> RejectionRate:
         """Return how often the test rejects."""
         asked = self.question
+        if not isinstance(asked.design, World):
+            raise TypeError("summary numbers cannot be simulated")
         return rejection_rate(
-            self.world,
+            asked.design,
             noise,
             n_rows=self.n_rows,
             n_anchors=self.n_anchors,
@@ -203,6 +216,11 @@ class _Measurement:
             workers=self.workers,
             progress=progress,
         )
+
+
+def _can_be_simulated(question: Question, n_rows: int | None) -> bool:
+    """Tell whether data can be drawn, in bearable time."""
+    return isinstance(question.design, World) and 0 < (n_rows or 0) <= MOST_SIMULATED_ROWS
 
 
 def _given(value: T | None) -> T:

@@ -5,6 +5,7 @@ from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.question import (
     Design,
     check_anchor_number,
+    check_direction,
     check_rows,
     read_question,
 )
@@ -63,8 +64,10 @@ def power(
     probabilities under the noise; it is where :math:`z` of real data is centred, and the test
     rejects when a normal variable so centred is beyond its critical value. The probability is
     averaged over sets of anchors drawn from the world. Measured against simulation, it is
-    within 0.04 for "boundary" and "wald" (docs/planning.md); "joint" needs more rows
-    before it is as close. Always check a plan that matters with `rejection_rate`.
+    within 0.04 for "boundary" and "wald" where rows are many beside noise and columns
+    (docs/planning.md says how many); "joint" needs more rows before it is as close. Where a
+    test rejects uniform noise too, as "wald" does on lopsided data, this is no power. Always
+    check a plan that matters with `rejection_rate`.
 
     Examples
     --------
@@ -84,8 +87,9 @@ def power(
         significance=significance,
         seed=seed,
     )
+    check_direction(question, check_noise(noise))
     return question.power(
-        check_noise(noise),
+        noise,
         check_rows(n_rows, question),
         check_anchor_number(n_anchors, question),
     )

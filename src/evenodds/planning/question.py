@@ -144,3 +144,13 @@ def check_anchor_number(n_anchors: int, question: Question) -> int:
     if k > MOST_ANCHORS and not isinstance(question.design, AnchorVariance):
         raise InputError(f"n_anchors is {k} but plans consider at most {MOST_ANCHORS}.")
     return k
+
+
+def check_direction(question: Question, noise: ClassConditionalNoise) -> None:
+    """Refuse a one-sided test that looks away from the noise."""
+    wrong_way = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[question.alternative]
+    if wrong_way * noise.asymmetry > 0:
+        raise InputError(
+            f"alternative is {question.alternative!r} but beta - alpha is {noise.asymmetry:+g}: a "
+            "one-sided test looks the other way."
+        )

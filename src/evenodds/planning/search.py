@@ -7,7 +7,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from evenodds.errors import InputError
-from evenodds.noise import ClassConditionalNoise
+from evenodds.inference.boundary import Boundary
+from evenodds.noise import ClassConditionalNoise, UniformNoise
 from evenodds.planning.exemplary import MOST_ANCHORS
 from evenodds.planning.question import ENDLESS_ROWS, Question
 
@@ -15,6 +16,8 @@ FEWEST_ROWS = 20
 # How finely rows (relative) and asymmetries (absolute) are worked out.
 ROWS_PRECISION = 0.002
 ASYMMETRY_PRECISION = 0.0005
+# A test that rejects uniform noise more often than this many times its level finds nothing.
+NO_LEVEL = 2.0
 # Sizes tried, smallest first, before the answer is narrowed down.
 ASYMMETRY_STEPS = (0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -67,6 +70,28 @@ def smallest(enough: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def asymmetry_for(
+    question: Question, rate: float, n_rows: float | None, k: int, wanted: float
+) -> float:
+    """Return the smallest asymmetry with the power wanted, signed.
+
+    Of a two-sided test, in the direction that is harder to find.
+    """
+    level = question.power(UniformNoise(rate), n_rows, k)
+    if level > NO_LEVEL * question.significance:
+        raise InputError(
+            f"on data like these this test rejects uniform noise of {rate:g} with probability "
+            f"{level:.2f}, so its rejections say nothing about an asymmetry"
+            f"{'' if isinstance(question.method, Boundary) else ': use method boundary'}."
+        )
+    signs = {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]
+    found = [
+        sign * _size_for(lambda noise: question.power(noise, n_rows, k), rate, sign, wanted)
+        for sign in signs
+    ]
+    return max(found, key=abs)
+
+
+def _size_for(
     power_of: Callable[[ClassConditionalNoise], float], rate: float, sign: int, wanted: float
 ) -> float:
     """Return the smallest size of asymmetry, in one direction, with the power wanted."""
@@ -74,13 +99,7 @@ def asymmetry_for(
     def reached(size: float) -> float:
         return power_of(leaning(rate, sign * size)) - wanted
 
-    level = reached(0.0) + wanted
-    if level >= wanted:
-        raise InputError(
-            f"this test rejects uniform noise of {rate:g} with probability {level:.2f} on data "
-            "like these, so its rejections say nothing: use method 'boundary'."
-        )
-    low, best = 0.0, level
+    low, best = 0.0, 0.0
     for high in (step for step in ASYMMETRY_STEPS if 2 * rate + step < 1):
         gap = reached(high)
         best = max(best, gap + wanted)
@@ -90,9 +109,11 @@ def asymmetry_for(
                 found = min(found + ASYMMETRY_PRECISION, high)
             return found
         low = high
+    more, less = ("negatives", "positives") if sign > 0 else ("positives", "negatives")
     raise InputError(
-        f"no asymmetry reaches a power of {wanted:g} where the other class is flipped at {rate:g}: "
-        f"the most is {best:.2f}. Plan with more rows, more anchors or a smaller tolerance."
+        f"however much more often {more} are flipped than the {rate:.0%} of {less}, no power of "
+        f"{wanted:g} is reached: the most is {best:.2f}. Plan with more rows, more anchors or a "
+        "smaller tolerance."
     )
 
 
@@ -113,4 +134,4 @@ def tolerance_for(
     if not enough(1):
         return None
     share = 100 - smallest(lambda lost: enough(100 - lost), 0, 99)
-    return float(np.floor(question.tolerance * share) / 100)
+    return question.tolerance * share / 100

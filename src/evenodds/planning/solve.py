@@ -11,6 +11,7 @@ from evenodds.planning.question import (
     Design,
     Question,
     check_anchor_number,
+    check_direction,
     check_rows,
     read_question,
 )
@@ -155,15 +156,18 @@ def detectable_asymmetry(
         significance=significance,
         seed=seed,
     )
+    found = harder_asymmetry(question, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=power)
+    return abs(found) if question.alternative == "two-sided" else found
+
+
+def harder_asymmetry(
+    question: Question, *, n_rows: int | None, n_anchors: int, rate: float, power: float
+) -> float:
+    """Return the smallest asymmetry that is found, signed: of both directions the harder one."""
     lesser = check_between(rate, "rate", 0, 0.5, closed="left", why="it is a flip rate")
     wanted = check_between(power, "power", question.significance, 1, closed="neither")
     n, k = check_rows(n_rows, question), check_anchor_number(n_anchors, question)
-    signs = {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]
-    largest = max(
-        asymmetry_for(lambda noise: question.power(noise, n, k), lesser, sign, wanted)
-        for sign in signs
-    )
-    return -largest if question.alternative == "less" else largest
+    return asymmetry_for(question, lesser, n, k, wanted)
 
 
 def _check_wanted(wanted: float, question: Question, noise: ClassConditionalNoise) -> float:
@@ -173,12 +177,7 @@ def _check_wanted(wanted: float, question: Question, noise: ClassConditionalNois
             f"both flip rates are {noise.alpha:g}: there is no asymmetry to find. Give alpha and "
             "beta that differ."
         )
-    wrong_way = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[question.alternative]
-    if wrong_way * noise.asymmetry > 0:
-        raise InputError(
-            f"alternative is {question.alternative!r} but beta - alpha is {noise.asymmetry:+g}: a "
-            "one-sided test looks the other way."
-        )
+    check_direction(question, noise)
     return check_between(
         wanted,
         "power",
@@ -196,17 +195,17 @@ def _refuse_rows(
     remedies = []
     anchors = anchors_for(question, noise, ENDLESS_ROWS, wanted)
     if anchors is not None:
-        remedies.append(f"at least {anchors} anchors")
+        remedies.append(f"at least {anchors} anchors, with rows without end")
     tolerance = tolerance_for(question, noise, k, wanted)
     if tolerance is not None:
-        remedies.append(f"a tolerance of at most {tolerance:.2f}")
+        remedies.append(f"a tolerance of at most {tolerance:.2g}")
     known = f"known to +-{question.tolerance:g}"
     if question.shared_tolerance:
         known += f" each and +-{question.shared_tolerance:g} together"
     raise InputError(
         f"no number of rows reaches a power of {wanted:g}: with {k} anchor{'s' if k > 1 else ''} "
         f"{known} the most is {ceiling:.2f}. It takes "
-        f"{' or '.join(remedies) or 'a larger asymmetry, or a smaller shared tolerance'}."
+        f"{', or '.join(remedies) or _last_resort(question)}."
     )
 
 
@@ -216,7 +215,7 @@ def _refuse_anchors(
     ceiling = question.power(noise, n_rows, MOST_ANCHORS)
     with_rows = "these summary numbers" if n_rows is None else f"{n_rows:,.0f} rows"
     rows = None if n_rows is None else rows_for(question, noise, MOST_ANCHORS, wanted)
-    remedy = "a larger asymmetry, or a smaller shared tolerance"
+    remedy = _last_resort(question)
     if rows is not None:
         remedy = f"at least {rows:,} rows"
     elif n_rows is None:
@@ -225,3 +224,9 @@ def _refuse_anchors(
         f"no number of anchors reaches a power of {wanted:g}: with {with_rows} the most is "
         f"{ceiling:.2f}, at {MOST_ANCHORS} anchors. It takes {remedy}."
     )
+
+
+def _last_resort(question: Question) -> str:
+    """Say what helps where neither rows nor anchors do."""
+    shared = ", or a smaller shared tolerance" if question.shared_tolerance else ""
+    return f"a larger asymmetry{shared}"

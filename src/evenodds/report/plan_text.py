@@ -4,8 +4,10 @@ from evenodds.planning.plan import Plan
 from evenodds.report.text import listed, wrapped
 from evenodds.simulation.rejection import RejectionRate
 
-# A simulated power further from the formula than this, chance allowed for, is worth a remark.
-CLOSE = 0.04
+# A formula this close to all of the simulation's interval is said to agree with it.
+CLOSE = 0.08
+# A test that rejects uniform noise more often than this many times its level has none.
+FALSE_ALARMS = 1.6
 
 
 def describe_plan(plan: Plan) -> str:
@@ -52,35 +54,45 @@ def plan_verdict(plan: Plan) -> str:
 
 
 def plan_checks(plan: Plan) -> list[str]:
-    """Return what the simulation says about the formula and about the level."""
+    """Return what formula and simulation say about power and level."""
     sentences = []
     if plan.simulated is not None:
-        apart = _apart(plan.power, plan.simulated)
-        agrees = (
-            f"which differs from the formula's {plan.power:.2f}: trust the simulation"
-            if apart > CLOSE
-            else "which agrees with the formula"
-        )
-        sentences.append(f"Simulated power: {_show(plan.simulated)}, {agrees}.")
+        sentences.append(f"Simulated power: {_show(plan.simulated)}, {_agreement(plan)}.")
+    rate = (plan.noise.alpha + plan.noise.beta) / 2
     if plan.level is not None:
-        rate = (plan.noise.alpha + plan.noise.beta) / 2
-        holds = (
-            f"it does not hold its level on data like these: {_instead(plan)}"
-            if plan.level.low > 1.6 * plan.significance
-            else f"nominal {plan.significance:g}"
-        )
+        holds = plan.level.low <= plan.significance
+        verdict = f"nominal {plan.significance:g}" if holds else f"too often: {_instead(plan)}"
         sentences.append(
             f"Where both classes are flipped at {rate:.1%} the test rejects "
-            f"{_show(plan.level)}; {holds}."
+            f"{_show(plan.level)}; {verdict}."
+        )
+    elif plan.false_alarms > FALSE_ALARMS * plan.significance:
+        sentences.append(
+            f"Where both classes are flipped at {rate:.1%} the test rejects with probability "
+            f"{plan.false_alarms:.2f}, so this is no power: {_instead(plan)}."
         )
     failures = sum(rate.failures for rate in (plan.simulated, plan.level) if rate is not None)
     if failures:
         sentences.append(
             f"In {failures} simulated data sets no curve could be fitted: plan for more rows."
         )
+    if plan.interrupted:
+        sentences.append("The simulation was interrupted.")
     if plan.simulated is None and plan.data != "summary numbers":
-        sentences.append("Not checked by simulation: --runs 400 does that.")
+        sentences.append("Not checked by simulation: --runs does that, up to 100,000 rows.")
     return sentences
+
+
+def _agreement(plan: Plan) -> str:
+    """Say how the simulated power compares with the formula, and how surely."""
+    seen = plan.simulated
+    if seen is None:
+        return ""
+    if not seen.low <= plan.power <= seen.high:
+        return f"which differs from the formula's {plan.power:.2f}: trust the simulation"
+    if max(plan.power - seen.low, seen.high - plan.power) > CLOSE:
+        return f"which the formula's {plan.power:.2f} fits; more --runs would tell more closely"
+    return f"which agrees with the formula's {plan.power:.2f}"
 
 
 def _known_to(plan: Plan) -> str:
@@ -93,11 +105,6 @@ def _known_to(plan: Plan) -> str:
 
 def _show(rate: RejectionRate) -> str:
     return f"{rate.rate:.2f} ({rate.low:.2f} to {rate.high:.2f}, {rate.runs} runs)"
-
-
-def _apart(formula: float, simulated: RejectionRate) -> float:
-    """Return how far the formula is outside the simulation's interval."""
-    return max(simulated.low - formula, formula - simulated.high, 0.0)
 
 
 def _instead(plan: Plan) -> str:

@@ -168,6 +168,7 @@ def rejection_rate(
     rejections, failures = int((pvalues < level).sum()), int(np.isnan(pvalues).sum())
     if failures == len(pvalues):
         of_runs.of_trial(setting.draw(0))  # says what is wrong with all of them
+        raise InputError("the test returned nan for every data set: it must return a p-value.")
     low, high = wilson_interval(rejections, len(pvalues))
     return RejectionRate(
         rate=rejections / len(pvalues),

@@ -101,7 +101,10 @@ class PValues:
     def of_trial(self, trial: Trial) -> float:
         """Return the p-value of one data set, or say why there is none."""
         if not isinstance(self.method, Method):
-            return float(self.method(trial))
+            pvalue = float(self.method(trial))
+            if pvalue < 0 or pvalue > 1:
+                raise ValueError(f"the test returned {pvalue:g}: a p-value lies between 0 and 1.")
+            return pvalue
         rows = read_rows(trial.features, trial.labels, groups=trial.groups)
         z, reference = null_statistic(rows, trial.anchors, self.method)
         return reference.pvalue(z, self.alternative)

@@ -107,7 +107,9 @@ def hard_cases() -> World:
 def _draw_two_bells(positive_share: float, n: int, rng: np.random.Generator) -> FloatArray:
     side = np.where(rng.random(n) < positive_share, 1.0, -1.0)
     features = rng.standard_normal((n, 2))
-    features += side[:, None]
+    # One by one: a broadcast over two columns is several times slower.
+    features[:, 0] += side
+    features[:, 1] += side
     return features
 
 
@@ -170,7 +172,7 @@ def find_world(world: str | World) -> World:
         return world
     if not isinstance(world, str) or world not in WORLDS:
         raise InputError(
-            f"world is {world!r} but must be one of {join_quoted(WORLDS, 'or')}, or a World: "
-            "data_world(X, y) makes one of your own data."
+            f"world is {world!r} but must be one of {join_quoted(WORLDS, 'or', len(WORLDS))}, or "
+            "a World: data_world(X, y) makes one of your own data."
         )
     return WORLDS[world]

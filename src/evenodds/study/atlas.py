@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from evenodds.inference.asymmetry import METHODS
+from evenodds.inference.lookalike import HELD
 from evenodds.report.style import save_figure
 from evenodds.simulation.parallel import Progress, carry_out
 from evenodds.simulation.rejection import wilson_interval
@@ -23,7 +24,7 @@ from evenodds.study.atlas_cells import (
     run_task,
 )
 from evenodds.study.columns import in_order, kept
-from evenodds.study.heatmap_cells import HELD, levels_not_held, under_uniform_noise
+from evenodds.study.heatmap_cells import levels_not_held, under_uniform_noise
 from evenodds.study.heatmap_figure import level_figure, power_heatmap_figure
 from evenodds.study.tables import make_folder, write_csv, write_parquet
 from evenodds.validation import check_choice, join_quoted
@@ -64,7 +65,8 @@ def run_atlas_study(
         figure = level_figure(atlas, tolerance=tolerance)
         written += save_figure(figure, out / f"level_{name}")
         for noise in UNEQUAL:
-            if not ((atlas["alpha"] == noise.alpha) & (atlas["tolerance"] == tolerance)).any():
+            there = (atlas["alpha"] == noise.alpha) & (atlas["beta"] == noise.beta)
+            if not (there & (atlas["tolerance"] == tolerance)).any():
                 continue  # an interrupt came before
             figure = power_heatmap_figure(
                 atlas, alpha=noise.alpha, beta=noise.beta, tolerance=tolerance
@@ -130,15 +132,17 @@ def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
 
 
 def _row(method: str, common: dict[str, Any], rejected: Any, failed: Any) -> dict[str, Any]:
-    rejections, runs = int(rejected.sum()), len(rejected)
-    low, high = wilson_interval(rejections, runs)
+    """Return a row; what could not be done is neither a rejection nor a run."""
+    rejections, failures = int(rejected.sum()), int(failed.sum())
+    runs = len(rejected) - failures
+    low, high = wilson_interval(rejections, runs) if runs else (np.nan, np.nan)
     return {
         "method": method,
         **common,
         "runs": runs,
         "rejections": rejections,
-        "failures": int(failed.sum()),
-        "rate": rejections / runs,
+        "failures": failures,
+        "rate": rejections / runs if runs else np.nan,
         "low": low,
         "high": high,
         "mean_estimate": np.nan,
@@ -152,20 +156,22 @@ def atlas_verdicts(atlas: dict[str, Any]) -> list[str]:
     broken = levels_not_held(uniform)
     verdicts = []
     for method in in_order(uniform["method"]):
-        own = kept(uniform, uniform["method"] == method)
+        own = kept(uniform, (uniform["method"] == method) & (uniform["runs"] > 0))
+        impossible = int(((uniform["method"] == method) & (uniform["runs"] == 0)).sum())
+        also = f" In {impossible} settings it could not be done at all." if impossible else ""
         settings = f"{len(own['world'])} settings under uniform noise"
         worlds = [w for w in in_order(own["world"]) if any(k[:2] == (method, w) for k in broken)]
         called = "rejects" if method in METHODS else f"is off by more than {NOTICED:g}"
         if not worlds:
             verdicts.append(
                 f"{method}: surely above {HELD:.0%} in none of {settings} ({called} in at most "
-                f"{own['rate'].max():.0%} of runs)."
+                f"{own['rate'].max():.0%} of runs).{also}"
             )
             continue
         there = kept(own, np.isin(own["world"], worlds))
         verdicts.append(
             f"{method}: do not use it on data like {join_quoted(worlds)} ({called} in up to "
             f"{there['rate'].max():.0%} of runs where both classes are flipped alike; surely above "
-            f"{HELD:.0%} there)."
+            f"{HELD:.0%} there).{also}"
         )
     return verdicts

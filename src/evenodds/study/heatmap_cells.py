@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
+from evenodds.inference.lookalike import HELD
 from evenodds.simulation.rejection import wilson_interval
 from evenodds.study.columns import Columns, in_order, kept
 from evenodds.validation import FloatArray
@@ -14,8 +15,6 @@ from evenodds.validation import FloatArray
 Key = tuple[str, str, int, int]
 CELL: Final = ("method", "world", "n_rows", "n_anchors")
 COLUMNS: Final = (*CELL, "tolerance", "alpha", "beta", "runs", "rejections")
-# A method whose level is surely above this is not to be used there.
-HELD: Final = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def under_class_conditional_noise(columns: Columns) -> Columns:
 def levels_not_held(uniform: Columns) -> set[Key]:
     """Return the cells in which some level is surely too high."""
     counts = zip(uniform["rejections"].tolist(), uniform["runs"].tolist(), strict=True)
-    lows = [wilson_interval(rejections, runs)[0] for rejections, runs in counts]
+    lows = [wilson_interval(rejections, runs)[0] if runs else 0.0 for rejections, runs in counts]
     return {key for key, low in zip(_keys(uniform), lows, strict=True) if low > HELD}
 
 
@@ -60,7 +59,9 @@ def arrange(columns: Columns, not_held: set[Key]) -> Cells:
     sizes = sorted({(n_rows, n_anchors) for _, _, n_rows, n_anchors in keys})
     rates = np.full((len(methods), len(worlds), len(sizes)), np.nan)
     marked = np.zeros(rates.shape, dtype=bool)
-    for key, rate in zip(keys, columns["rejections"] / columns["runs"], strict=True):
+    shares = np.full(len(keys), np.nan)  # where no run could be done
+    np.divide(columns["rejections"], columns["runs"], out=shares, where=columns["runs"] > 0)
+    for key, rate in zip(keys, shares.tolist(), strict=True):
         method, world, *size = key
         place = methods.index(method), worlds.index(world), sizes.index((size[0], size[1]))
         rates[place] = np.fmax(rates[place], rate)

@@ -12,11 +12,11 @@ from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from evenodds.inference.lookalike import HELD
 from evenodds.report.style import BLACK, in_house_style, new_figure
 from evenodds.study.columns import Columns, in_order, kept, only_where, read_columns
 from evenodds.study.heatmap_cells import (
     COLUMNS,
-    HELD,
     Cells,
     arrange,
     levels_not_held,
@@ -92,7 +92,7 @@ def level_figure(
         figure,
         shading,
         "Share of runs that rejected; nominal 0.05. "
-        f"Framed: 95 % interval above {HELD:g}. Hatched: not run.",
+        f"Framed: surely above {HELD:g}. Hatched: not run.",
     )
     return figure
 

@@ -1,6 +1,7 @@
 """Tables of a study as files, whole or not at all."""
 
 import csv
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,16 @@ from evenodds.files import whole_file
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder for results, if it is not there yet."""
+    """Make a folder for results, if it is not there yet, and see that it can be written to."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"the folder {path} cannot be made: {error.strerror}.") from None
+    try:
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise InputError(f"the folder {path} cannot be written to: {error.strerror}.") from None
 
 
 def write_parquet(path: Path, columns: dict[str, Any]) -> Path:

@@ -1,5 +1,6 @@
 """A whole plan: one unknown, what lies around it, and the simulated check."""
 
+import numpy as np
 import pytest
 
 import evenodds as eo
@@ -72,3 +73,37 @@ def test_without_anchors_the_joint_test_is_planned():
     plan = make_plan("rare", n_rows=2000, n_anchors=0, noise=NOISE, method="joint")
     assert plan.anchor_numbers == (0,)
     assert plan.power > 0.5
+
+
+def test_the_harder_direction_is_planned():
+    world = eo.data_world(
+        np.random.default_rng(0).normal(size=(400, 2)), coefficients=[1.5, -2.0, -1.0]
+    )
+    given = {"n_rows": 1500, "n_anchors": 6, "power": 0.8}
+    plan = make_plan(world, **given)
+    assert plan.power == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_level_is_worked_out_beside_the_power():
+    given = {"n_rows": 3000, "n_anchors": 8, "noise": eo.ClassConditionalNoise(0.2, 0.3)}
+    assert make_plan("rare", **given, **WALD).false_alarms > 0.4
+    assert make_plan("rare", **given).false_alarms == pytest.approx(0.05, abs=0.002)
+
+
+def test_asking_twice_gives_the_same_power():
+    given = {"n_rows": 1000, "n_anchors": 4, "noise": NOISE}
+    first = make_plan("skewed", **given)
+    place = first.row_numbers.index(1000), first.anchor_numbers.index(4)
+    assert first.powers[place[0]][place[1]] == first.power == make_plan("skewed", **given).power
+
+
+def test_an_interrupt_stops_the_simulation():
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.warns(eo.ImprecisionWarning, match="interrupted after 20 of 60 runs"):
+        plan = make_plan(
+            "paper", n_rows=500, n_anchors=4, noise=NOISE, runs=60, progress=stop, **WALD
+        )
+    assert plan.interrupted
+    assert plan.level is None

@@ -53,7 +53,7 @@ def test_tolerances_are_said(plan):
 def test_a_simulation_that_agrees_is_said_to(plan):
     checked = replace(plan, power=0.8, simulated=measured(0.81, 0.75, 0.86))
     assert plan_checks(checked)[0] == (
-        "Simulated power: 0.81 (0.75 to 0.86, 200 runs), which agrees with the formula."
+        "Simulated power: 0.81 (0.75 to 0.86, 200 runs), which agrees with the formula's 0.80."
     )
 
 
@@ -65,8 +65,21 @@ def test_a_simulation_that_differs_is_believed(plan):
 def test_a_level_that_does_not_hold_is_told(plan):
     broken = replace(plan, level=measured(0.4, 0.33, 0.47))
     assert (
-        "does not hold its level on data like these: use method boundary"
+        "the test rejects 0.40 (0.33 to 0.47, 200 runs); too often: use method boundary."
         in (plan_checks(broken)[0])
+    )
+
+
+def test_too_few_runs_to_tell_are_said_to_be(plan):
+    few = replace(plan, power=0.8, simulated=measured(0.8, 0.6, 0.92))
+    assert "the formula's 0.80 fits; more --runs would tell more closely" in plan_checks(few)[0]
+
+
+def test_false_alarms_by_the_formula_are_told_without_a_simulation(plan):
+    lopsided = replace(plan, false_alarms=0.57)
+    assert plan_checks(lopsided)[0] == (
+        "Where both classes are flipped at 10.0% the test rejects with probability 0.57, so this "
+        "is no power: use method boundary."
     )
 
 
@@ -83,7 +96,7 @@ def test_failed_fits_are_told(plan):
 
 
 def test_a_plan_not_simulated_says_so(plan):
-    assert plan_checks(plan) == ["Not checked by simulation: --runs 400 does that."]
+    assert plan_checks(plan) == ["Not checked by simulation: --runs does that, up to 100,000 rows."]
 
 
 def test_the_table_is_aligned(plan):

@@ -28,8 +28,9 @@ def test_a_world_is_found_as_itself():
 def test_unknown_worlds_are_refused_and_the_known_ones_named(refused, unknown):
     with refused(
         f"world is {unknown!r} but must be one of 'paper', 'rare', 'skewed', 'many features', "
-        "'heavy tails', 'correlated' or 7 more, or a World: data_world(X, y) makes one of your "
-        "own data."
+        "'heavy tails', 'correlated', 'plateau', 'probit', 'quadratic', 'clustered', "
+        "'leaning expert', 'repeated anchors' or 'hard cases', or a World: data_world(X, y) makes "
+        "one of your own data."
     ):
         find_world(unknown)
 
