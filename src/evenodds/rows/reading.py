@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -149,11 +149,24 @@ def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", FloatArray]:
     if name is None:
         raise TypeError("no column marks anchors")
     read = tuple(dict.fromkeys((*rows.reader.encoding.columns, name)))
-    found = [filtered(batch, selection.anchors(batch)) for _, batch in rows.table.batches(read)]
-    marked = pa.Table.from_batches(found)
+    marked = pa.Table.from_batches(rows.table.surveyed(Marked(read, selection)).found)
     if marked.num_rows == 0:
         raise AnchorError(f"column {name!r} marks no row as an anchor.")
     stated = np.full(marked.num_rows, 0.5)
     if selection.marks == "posterior":
         stated = np.asarray(marked[name].cast(pa.float64()).to_numpy())
     return marked.select(list(rows.reader.encoding.columns)), stated
+
+
+class Marked:
+    """The rows that are anchors, with these columns."""
+
+    def __init__(self, columns: tuple[str, ...], selection: Selection) -> None:
+        self.columns, self.selection = columns, selection
+        self.found: list[pa.RecordBatch] = []
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        self.found.append(filtered(batch, self.selection.anchors(batch)))
+
+    def merge(self, other: Self) -> None:
+        self.found += other.found
