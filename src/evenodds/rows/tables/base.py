@@ -127,14 +127,9 @@ class Table:
         """Read these columns: the number of the first row, and the batch."""
         for start, part in self.starts():
             number = start
-            for batch in part.batches(columns):
+            for batch in batches_of(part, columns):
                 yield number, batch
                 number += batch.num_rows
-            if number != start + part.n_rows:
-                raise InputError(
-                    f"{part.source} gave {number - start} rows where {part.n_rows} were expected: "
-                    "it is damaged, or has changed while it was being read."
-                )
 
     def surveyed(self, empty: V) -> V:
         """Fill an empty survey with every batch, and return it."""
@@ -176,6 +171,19 @@ class Table:
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the temporary file's keeper, which stays where it was made."""
         return {**self.__dict__, "keeps": None}
+
+
+def batches_of(part: Part, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    """Read these columns of a part, and check that all of its rows came."""
+    n_rows = 0
+    for batch in part.batches(columns):
+        yield batch
+        n_rows += batch.num_rows
+    if n_rows != part.n_rows:
+        raise InputError(
+            f"{part.source} gave {n_rows} rows where {part.n_rows} were expected: it is damaged, "
+            "or has changed while it was being read."
+        )
 
 
 def rows_in_a_batch(n_columns: int) -> int:
