@@ -59,23 +59,18 @@ def read_collections(X: Any, parts: dict[str, Any], how: dict[str, Any]) -> Dask
 
 def _table(X: Any, beside: dict[str, Any]) -> DaskTable:
     """Return collections cut at the same rows as one table."""
-    from dask import delayed  # noqa: PLC0415 - loaded already, since X is of Dask
-
     is_array = hasattr(X, "chunks")
-    features, lengths = _array_blocks(X) if is_array else _frame_blocks(X)
-    columns = {
-        name: _blocks_beside(part, name, len(features), lengths) for name, part in beside.items()
-    }
-    if lengths is None:
-        counted = features if is_array else list(X.index.to_delayed())
-        lengths = reduce_parts(count_rows, None, [(each,) for each in counted], "X").found
+    X = _checked_array(X) if is_array else _checked_frame(X)
+    known = _known(X) if is_array else None
+    columns = {name: _checked_column(part, name, known) for name, part in beside.items()}
+    features, *others = _cut_alike({"X": X, **columns}).values()
+    lengths = known or reduce_parts(count_rows, None, [(each,) for each in features], "X").found
     if sum(lengths) == 0:
         raise InputError("X is empty: give a row for each label.")
     schema = _schema(X, beside)
-    announced = delayed(schema, pure=False, traverse=False)  # sent to a worker once
     there = tuple(
-        There(Partition, (block, others, announced, n_rows))
-        for block, n_rows, *others in zip(features, lengths, *columns.values(), strict=True)
+        There(Partition, (block, list(more), schema, n_rows))
+        for block, n_rows, *more in zip(features, lengths, *others, strict=True)
     )
     return DaskTable(
         name="X",
@@ -88,8 +83,8 @@ def _table(X: Any, beside: dict[str, Any]) -> DaskTable:
     )
 
 
-def _array_blocks(X: Any) -> tuple[list[Any], Sequence[int] | None]:
-    """Return runs of rows of a Dask array, and their lengths where Dask knows them."""
+def _checked_array(X: Any) -> Any:
+    """Return a Dask array of numbers, cut between rows only."""
     if X.ndim != 2:
         advice = "; for one feature use X.reshape(-1, 1)" if X.ndim == 1 else ""
         raise InputError(f"X has {X.ndim} dimension(s) but must have 2{advice}.")
@@ -105,39 +100,53 @@ def _array_blocks(X: Any) -> tuple[list[Any], Sequence[int] | None]:
     if X.dtype.kind == "O":
         raise InputError("X holds objects: give it a numeric type, with astype.")
     read_features(np.empty((1, 1), dtype=X.dtype), "X")  # refuses what is no number
-    blocks = list(X.rechunk({1: X.shape[1]}).to_delayed()[:, 0])
-    return blocks, _known(X)
+    return X.rechunk({1: X.shape[1]})
 
 
-def _frame_blocks(X: Any) -> tuple[list[Any], None]:
-    """Return the partitions of a Dask data frame, whose lengths Dask does not know."""
+def _checked_frame(X: Any) -> Any:
+    """Refuse what is no Dask data frame."""
     if getattr(X, "ndim", 0) != 2:
         raise InputError(
             f"X is a Dask {type(X).__name__}: give a Dask array or data frame, with a row a case."
         )
-    return list(X.to_delayed()), None
+    return X
 
 
-def _blocks_beside(part: Any, name: str, n_blocks: int, lengths: Sequence[int] | None) -> list[Any]:
-    """Return labels, weights or groups cut as X is."""
+def _checked_column(part: Any, name: str, lengths: Sequence[int] | None) -> Any:
+    """Return labels, weights or groups as one column, cut as X is where lengths are known."""
     if part.ndim == 2 and hasattr(part, "chunks") and part.shape[1] == 1:
         part = part[:, 0]
     if part.ndim != 1:
         raise InputError(f"{name} has {part.ndim} dimensions but must be one column.")
-    if hasattr(part, "chunks") and lengths is not None:
-        own = _known(part)
-        if own is not None:
-            if sum(own) != sum(lengths):
-                raise InputError(
-                    f"X has {sum(lengths)} rows but {name} has {sum(own)}: give one value a row."
-                )
-            part = part.rechunk((tuple(lengths),))
-    if part.npartitions != n_blocks:
+    own = _known(part) if hasattr(part, "chunks") else None
+    if own is None or lengths is None:
+        return part
+    if sum(own) != sum(lengths):
         raise InputError(
-            f"X has {n_blocks} partitions but {name} has {part.npartitions}: cut both at the same "
-            "rows."
+            f"X has {sum(lengths)} rows but {name} has {sum(own)}: give one value a row."
         )
-    return list(part.to_delayed())
+    return part.rechunk((tuple(lengths),))
+
+
+def _cut_alike(collections: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the partitions of each collection, the same number of all."""
+    blocks = {name: _partitions(each, optimized=True) for name, each in collections.items()}
+    if len(set(map(len, blocks.values()))) > 1:
+        # Dask reads small partitions together, the more the fewer columns are asked for.
+        blocks = {name: _partitions(each, optimized=False) for name, each in collections.items()}
+    n_blocks = len(blocks["X"])
+    for name, own in blocks.items():
+        if len(own) != n_blocks:
+            raise InputError(
+                f"X has {n_blocks} partitions but {name} has {len(own)}: cut both at the same "
+                f"rows, or give X as a data frame and {name} as the name of its column."
+            )
+    return blocks
+
+
+def _partitions(collection: Any, *, optimized: bool) -> list[Any]:
+    found = collection.to_delayed(optimize_graph=optimized)
+    return list(found.flat) if hasattr(found, "flat") else list(found)
 
 
 def _known(array: Any) -> tuple[int, ...] | None:

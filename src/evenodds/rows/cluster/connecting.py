@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # How long a scheduler may take to answer, and its first worker to appear.
 SECONDS_TO_ANSWER = 5
 SECONDS_FOR_A_WORKER = 10
+# Dask has its workers give memory back to the system block by block; taking it again costs more
+# than the arithmetic of a pass.
+MEMORY = {"MALLOC_TRIM_THRESHOLD_": 64 * 2**20, "MALLOC_MMAP_THRESHOLD_": 32 * 2**20}
 
 
 @contextmanager
@@ -34,7 +37,8 @@ def workers(scheduler: str | None = None, n_workers: int | None = None) -> Itera
     if scheduler is not None and n_workers is not None:
         raise InputError("give --scheduler or --workers, not both.")
     try:
-        import distributed  # noqa: PLC0415 - an extra, and slow to load
+        import dask  # noqa: PLC0415 - an extra, and slow to load
+        import distributed  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError(
             "--scheduler and --workers need the 'dask' extra: install evenodds[dask], or leave "
@@ -48,6 +52,7 @@ def workers(scheduler: str | None = None, n_workers: int | None = None) -> Itera
     count = check_whole(n_workers, "--workers", at_least=1)
     # Worker processes start with one thread for linear algebra each: that is Dask's default.
     with (
+        dask.config.set({f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in MEMORY.items()}),
         distributed.LocalCluster(
             n_workers=count,
             threads_per_worker=1,

@@ -1,6 +1,5 @@
 """Rows that Dask's workers sum over."""
 
-import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -74,9 +73,8 @@ class DaskRows(StreamedRows):
 
 
 def add_up(shared: tuple[BatchReader, S], parts: Sequence[Part], start: int) -> S:
-    """Fill a copy of an empty sum with a run of parts."""
-    reader, empty = shared
-    total = copy.deepcopy(empty)
+    """Fill an empty sum with a run of parts."""
+    reader, total = shared
     with reading_there(parts):
         for part in parts:
             total = sum_part(part, start, reader, total)

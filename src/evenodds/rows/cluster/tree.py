@@ -7,8 +7,10 @@ small message comes back. Without a cluster the same tree runs on Dask's own thr
 
 import copy
 import functools
+import pickle
 import sys
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +21,9 @@ import numpy as np
 from evenodds.errors import ClusterError
 
 MERGED_TOGETHER = 8
+# What is larger is sent to each worker once, not with each task; but then tasks begin where it
+# is, and if they are few, other workers get none.
+MOST_BYTES_A_TASK = 64 * 1024
 
 
 class Mergeable(Protocol):
@@ -32,11 +37,23 @@ M = TypeVar("M", bound=Mergeable)
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What all tasks of a pass need: sent to a worker once, however many parts it reads."""
+class Packed:
+    """What all tasks of a pass need, as bytes: an empty sum is mostly zeros and packs well.
 
-    value: Any
-    floating: dict[str, Any]  # which floating-point warnings the caller has silenced
+    Every task unpacks a copy of its own, which it may change.
+    """
+
+    packed: bytes
+
+    @classmethod
+    def of(cls, value: Any) -> "Packed":
+        """Pack a value, with the floating-point warnings that the caller has silenced."""
+        return cls(zlib.compress(pickle.dumps((value, {**np.geterr()})), level=1))
+
+    def unpacked(self) -> tuple[Any, dict[str, Any]]:
+        """Return the value and the warnings."""
+        value, floating = pickle.loads(zlib.decompress(self.packed))
+        return value, floating
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +74,7 @@ def reduce_parts(
     fill : callable
         Fills a new sum with one part. It may run more than once, should a worker be lost.
     shared : object
-        First argument of all tasks; they must not change it.
+        First argument of all tasks, each of which gets a copy.
     arguments : sequence of tuple
         The other arguments, one tuple a part, in order. A Dask `Delayed` or `There` among
         them, or in a list among them, arrives as its value.
@@ -82,11 +99,14 @@ def reduce_parts(
         return value
 
     # A graph by hand: making a `Delayed` of each task takes longer than many a task.
-    layer: dict[Any, Any] = {(name, "shared"): Shared(shared, {**np.geterr()})}
+    layer: dict[Any, Any] = {}
+    packed: Any = Packed.of(shared)
+    if len(packed.packed) > MOST_BYTES_A_TASK:
+        layer[name, "shared"], packed = packed, (name, "shared")
     keys: list[tuple[Any, ...]] = []
     task = functools.partial(_filled, fill)
     for number, one in enumerate(arguments):
-        layer[name, 0, number] = (task, (name, "shared"), *map(given, one))
+        layer[name, 0, number] = (task, packed, *map(given, one))
         keys.append((name, 0, number))
     level = 0
     while len(keys) > 1:
@@ -100,10 +120,11 @@ def reduce_parts(
     return found
 
 
-def _filled(fill: Callable[..., M], shared: Shared, *arguments: Any) -> M:
+def _filled(fill: Callable[..., M], shared: Packed, *arguments: Any) -> M:
     """Fill a sum with one part, under the caller's rules for overflow."""
-    with np.errstate(**shared.floating):
-        return fill(shared.value, *arguments)
+    value, floating = shared.unpacked()
+    with np.errstate(**floating):
+        return fill(value, *arguments)
 
 
 def merged(found: Sequence[M]) -> M:

@@ -76,6 +76,15 @@ def test_rows_with_holes_are_dropped_and_counted(written):
     assert found.notices == ("2 of 600 rows lack a value and were dropped.",)
 
 
+def test_small_partitions_that_dask_reads_together_stay_in_step(written):
+    """A column alone is read in fewer partitions than the features beside it."""
+    cut = dd.read_parquet(written.folder / "parts_parquet")
+    X, y = cut[["age", "dose", "smokes"]], cut["label"]
+    assert len(X.to_delayed()) > len(y.to_delayed())
+    expected = eo.fit_logistic(written.frame[["age", "dose", "smokes"]], written.frame["label"])
+    assert eo.fit_logistic(X, y).coefficients == close(expected.coefficients)
+
+
 def test_an_array_keeps_columns_without_names(written):
     X = da.from_array(written.features, chunks=(70, 2))
     labels = da.from_array(written.frame["label"].to_numpy().astype(str), chunks=100)
@@ -144,6 +153,14 @@ def test_overflow_is_as_quiet_as_in_memory(written):
     assert eo.fit_logistic(*cut).coefficients == pytest.approx(expected, rel=1e-8)
 
 
+def test_what_is_large_travels_apart_from_tasks(written, monkeypatch):
+    named = {"sample_weight": "times", "groups": "patient", "formula": "age + dose"}
+    small = eo.fit_logistic(as_dask(written), "label", **named)
+    monkeypatch.setattr("evenodds.rows.cluster.tree.MOST_BYTES_A_TASK", 0)
+    large = eo.fit_logistic(as_dask(written), "label", **named)
+    assert (large.covariance == small.covariance).all()
+
+
 def test_one_row_number_is_named_across_partitions(written, refused):
     X = written.features.copy()
     X[401, 1] = np.nan
@@ -192,7 +209,7 @@ def test_what_cannot_be_used_is_named(refused, X, y, message):
 
 
 def test_other_partitions_are_refused(written, refused):
-    with refused("X has 4 partitions but y has 3: cut both at the same rows."):
+    with refused("X has 4 partitions but y has 3: cut both at the same rows, or"):
         eo.fit_logistic(as_dask(written, 4)[["age"]], as_dask(written, 3)["smokes"])
 
 

@@ -1,5 +1,6 @@
 """Reaching workers: a running scheduler, processes of this machine, or a clear message."""
 
+import os
 import socket
 import sys
 
@@ -38,6 +39,14 @@ def test_processes_are_started_and_ended():
         client = default_client()
         assert list(client.nthreads().values()) == [1]
     assert client.status == "closed"
+
+
+def test_processes_hold_on_to_their_memory(monkeypatch):
+    for name in connecting.MEMORY:
+        monkeypatch.delenv(name, raising=False)  # what another test's workers have left behind
+    with connecting.workers(None, 1):
+        found = default_client().run(os.environ.get, "MALLOC_MMAP_THRESHOLD_")
+    assert list(found.values()) == [str(32 * 2**20)]
 
 
 def test_both_ways_at_once_are_refused(refused):
