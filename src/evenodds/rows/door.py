@@ -38,7 +38,7 @@ def read_data(
 
     Parameters
     ----------
-    X : array, data frame, or path
+    X : array, data frame, Dask collection, or path
         Features; a path, a list of paths, a folder or a glob names a table.
     y : array-like or str
         Labels, or the name of their column. None with a formula that names it.
