@@ -5,7 +5,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench calibration clean
+.PHONY: demo test lint bench bench-data calibration clean
 
 demo: .venv/installed
 	$(BIN)/evenodds demo
@@ -23,6 +23,10 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.fits
 	$(BIN)/python -m benchmarks.noise_aware
 	$(BIN)/python -m benchmarks.paper_grid
+
+bench-data: .venv/installed-bench
+	$(BIN)/python -m benchmarks.streaming
+	$(BIN)/python -m benchmarks.scaling
 
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run

@@ -1,1 +1,1 @@
-"""Benchmarks of the logistic fit against scikit-learn, statsmodels and glum."""
+"""Benchmarks: fits against other libraries, large files against raw scans, Dask workers."""

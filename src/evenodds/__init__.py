@@ -14,6 +14,7 @@ _HOME = {
     "Bootstrap": "inference.bootstrap",
     "Boundary": "inference.boundary",
     "ClassConditionalNoise": "noise",
+    "ClusterError": "errors",
     "ConvergenceError": "errors",
     "EvenoddsError": "errors",
     "EvenoddsWarning": "errors",

@@ -5,6 +5,9 @@ from evenodds.errors import (
     AnchorError as AnchorError,
 )
 from evenodds.errors import (
+    ClusterError as ClusterError,
+)
+from evenodds.errors import (
     ConvergenceError as ConvergenceError,
 )
 from evenodds.errors import (

@@ -5,6 +5,7 @@ EvenoddsError
 │   ├── AnchorError                  the anchor points are at fault
 │   ├── RankError                    columns repeat each other
 │   └── SeparationError              the labels are separated, so no maximum-likelihood fit exists
+├── ClusterError                     the workers of a cluster cannot be reached, or cannot go on
 ├── ConvergenceError                 the solver stopped short of the optimum
 └── MissingExtraError (also ImportError)   an optional dependency is not installed
 
@@ -31,6 +32,10 @@ class RankError(InputError):
 
 class SeparationError(InputError):
     """Some combination of columns separates the labels, so no finite fit exists."""
+
+
+class ClusterError(EvenoddsError):
+    """The workers of a cluster cannot be reached, or cannot go on."""
 
 
 class ConvergenceError(EvenoddsError):

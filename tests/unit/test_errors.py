@@ -16,7 +16,9 @@ def test_a_missing_extra_is_also_an_import_error():
     assert issubclass(eo.MissingExtraError, ImportError)
 
 
-@pytest.mark.parametrize("kind", [eo.InputError, eo.ConvergenceError, eo.MissingExtraError])
+@pytest.mark.parametrize(
+    "kind", [eo.InputError, eo.ClusterError, eo.ConvergenceError, eo.MissingExtraError]
+)
 def test_every_error_has_one_base(kind):
     assert issubclass(kind, eo.EvenoddsError)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.anchor_points import STATED, whole
+from evenodds.rows.cluster.files import read_files
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.reading import Reading, marked_anchors, read_table
 from evenodds.rows.roles import Columns
@@ -31,11 +32,16 @@ def read_inputs(
     anchors: Path | None,
     tolerance: float,
     shared_tolerance: float,
+    *,
+    on_workers: bool = False,
 ) -> Inputs:
-    """Read and check the files of a test."""
+    """Read and check the files of a test, here or on the workers of a cluster."""
     if anchors is not None and reading.columns.anchor is not None:
         raise InputError("give --anchors or --anchor-column, not both.")
-    rows = read_table(reading.open(sources[0] if len(sources) == 1 else sources), reading)
+    if on_workers:
+        rows: StreamedRows = read_files(sources, reading)
+    else:
+        rows = read_table(reading.open(sources[0] if len(sources) == 1 else sources), reading)
     settings: dict[str, Any] = {"tolerance": tolerance, "shared_tolerance": shared_tolerance}
     if anchors is not None:
         return Inputs(rows, _from_file(anchors, rows, reading, settings))

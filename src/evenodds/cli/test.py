@@ -135,6 +135,13 @@ def run_test(
         Path | None,
         typer.Option(help="Write how likely each label is flipped, most likely first, as CSV."),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Dask scheduler whose workers read the data, as tcp://host:8786."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes on this machine that read the data (Dask).")
+    ] = None,
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
 
@@ -147,6 +154,7 @@ def run_test(
     from evenodds.errors import InputError  # noqa: PLC0415
     from evenodds.inference.asymmetry import run_on_rows  # noqa: PLC0415
     from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
+    from evenodds.rows.cluster import connecting  # noqa: PLC0415
 
     _check_options(significance, gate, margin)
     reading = read_options(
@@ -168,21 +176,24 @@ def run_test(
     if flips is not None:
         named = [*data, *([] if anchors is None else [str(anchors)])]
         check_flips(flips, method.value, named)
-    inputs = read_inputs(data, reading, anchors, tolerance, shared_tolerance)
-    with (
-        pass_progress(inputs.rows),
-        progress_bar("Bootstrap", wanted=calibration is Calibration.bootstrap) as progress,
-    ):
-        settings = method_settings(
-            method.value,
-            weights=weights,
-            covariance=covariance,
-            calibration=calibration.value,
-            bootstrap=Bootstrap(draws, seed, progress),
+    with connecting.workers(scheduler, workers) as on_workers:
+        inputs = read_inputs(
+            data, reading, anchors, tolerance, shared_tolerance, on_workers=on_workers
         )
-        result = run_on_rows(inputs.rows, inputs.anchors, settings, alternative.value)
-        if flips is not None:
-            write_flips(flips, inputs.rows, result)
+        with (
+            pass_progress(inputs.rows),
+            progress_bar("Bootstrap", wanted=calibration is Calibration.bootstrap) as progress,
+        ):
+            settings = method_settings(
+                method.value,
+                weights=weights,
+                covariance=covariance,
+                calibration=calibration.value,
+                bootstrap=Bootstrap(draws, seed, progress),
+            )
+            result = run_on_rows(inputs.rows, inputs.anchors, settings, alternative.value)
+            if flips is not None:
+                write_flips(flips, inputs.rows, result)
     if output_format is Format.json:
         typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
     else:

@@ -46,7 +46,8 @@ def asymmetry_test(
     X : array, data frame or path
         Features, without an intercept column. Columns of text become one 0/1 column a level.
         A path, a list of paths, a folder or a glob names a table (CSV, TSV, Parquet, Feather,
-        .npy, .npz), which may be larger than memory.
+        .npy, .npz), which may be larger than memory. Dask arrays and data frames are summed
+        where their partitions are.
     y : array-like of shape (n_rows,) or str
         The given labels: 0/1, -1/+1, bool or two strings; or the name of their column in X.
     anchors : Anchors

@@ -6,7 +6,7 @@ it is not, which saves a copy of each block.
 """
 
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -149,6 +149,10 @@ class WeightedGram:
         self._gram = np.zeros((n_features, n_features), order="F")
         self._symmetric = n_features >= SYMMETRIC_PRODUCT_FROM
         self._scratch = np.empty((0, n_features))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without the scratch, which is larger than everything else together."""
+        return {**self.__dict__, "_scratch": self._scratch[:0]}
 
     def add(self, features: FloatArray, weights: FloatArray) -> None:
         """Add the rows of a block."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.rows.base import Rows
+from evenodds.rows.cluster.collections import is_dask, read_collections
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.frames import as_arrow, as_column, free_name, has_text
 from evenodds.rows.labels import as_labels, is_missing
@@ -37,7 +38,7 @@ def read_data(
 
     Parameters
     ----------
-    X : array, data frame, or path
+    X : array, data frame, Dask collection, or path
         Features; a path, a list of paths, a folder or a glob names a table.
     y : array-like or str
         Labels, or the name of their column. None with a formula that names it.
@@ -66,6 +67,8 @@ def read_data(
     }
     if is_path(X):
         return _from_path(X, parts, how)
+    if is_dask(X):
+        return read_collections(X, parts, how)
     named = any(isinstance(part, str) for part in parts.values())
     if named or parsed or probabilities or missing == "drop" or has_text(X, "X"):
         data = as_arrow(X, "X")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from evenodds.rows.encoding.probability import learn_probability
 from evenodds.rows.learning import learn_roles
 from evenodds.rows.roles import Columns
 from evenodds.rows.selection import Selection, filtered, read_marks
-from evenodds.rows.streamed import BatchReader, Progress, StreamedRows
+from evenodds.rows.streamed import BatchReader, Counts, Progress, StreamedRows
 from evenodds.rows.tables.base import Table
 from evenodds.rows.tables.opening import open_table
 from evenodds.rows.tables.spool import HELD_BYTES
@@ -52,8 +52,13 @@ class Reading:
 
     def open(self, source: Any) -> Table:
         """Open the table and check that the named columns are there."""
-        mixed = [name for name in (self.columns.label, self.columns.group) if name is not None]
-        return open_table(source, lambda names: self.needed(names, str(source)), mixed)
+        return open_table(source, lambda names: self.needed(names, str(source)), self.mixed)
+
+    @property
+    def mixed(self) -> tuple[str, ...]:
+        """Columns where numbers and text may mix."""
+        named = (self.columns.label, self.columns.group)
+        return tuple(name for name in named if name is not None)
 
     def needed(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
         """Return every column that is read, of those there are."""
@@ -94,6 +99,15 @@ def read_table(table: Table, reading: Reading, progress: Progress | None = None)
     InputError
         If the columns cannot be used; the message names the column and the place.
     """
+    reader, counts = learn(table, reading)
+    rows = StreamedRows(table, reader, counts, progress)
+    if counts.n_rows * (rows.n_features + 2) * 8 <= HELD_BYTES:
+        rows.hold()
+    return rows
+
+
+def learn(table: Table, reading: Reading) -> tuple[BatchReader, Counts]:
+    """Learn how batches of a table become blocks, and how many rows they have."""
     columns = reading.columns
     complete: tuple[str, ...] = ()
     if reading.missing == "drop":
@@ -110,11 +124,7 @@ def read_table(table: Table, reading: Reading, progress: Progress | None = None)
             f"{MOST_FEATURES:,}: name the ones that matter."
         )
     roles, counts = learn_roles(table, columns, selection, reading.positive)
-    reader = BatchReader(encoding, roles, selection)
-    rows = StreamedRows(table, reader, counts, progress)
-    if counts.n_rows * (rows.n_features + 2) * 8 <= HELD_BYTES:
-        rows.hold()
-    return rows
+    return BatchReader(encoding, roles, selection), counts
 
 
 def choose_features(names: Sequence[str], columns: Columns, source: str) -> tuple[str, ...]:
@@ -149,11 +159,24 @@ def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", FloatArray]:
     if name is None:
         raise TypeError("no column marks anchors")
     read = tuple(dict.fromkeys((*rows.reader.encoding.columns, name)))
-    found = [filtered(batch, selection.anchors(batch)) for _, batch in rows.table.batches(read)]
-    marked = pa.Table.from_batches(found)
+    marked = pa.Table.from_batches(rows.table.surveyed(Marked(read, selection)).found)
     if marked.num_rows == 0:
         raise AnchorError(f"column {name!r} marks no row as an anchor.")
     stated = np.full(marked.num_rows, 0.5)
     if selection.marks == "posterior":
         stated = np.asarray(marked[name].cast(pa.float64()).to_numpy())
     return marked.select(list(rows.reader.encoding.columns)), stated
+
+
+class Marked:
+    """The rows that are anchors, with these columns."""
+
+    def __init__(self, columns: tuple[str, ...], selection: Selection) -> None:
+        self.columns, self.selection = columns, selection
+        self.found: list[pa.RecordBatch] = []
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        self.found.append(filtered(batch, self.selection.anchors(batch)))
+
+    def merge(self, other: Self) -> None:
+        self.found += other.found

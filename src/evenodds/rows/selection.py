@@ -1,7 +1,7 @@
 """Which rows of a table take part: not its anchors, and perhaps not those with holes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,19 @@ def read_marks(table: Table, name: str) -> Marks:
             f"column {name!r} holds {column} values: mark anchors by true and false, or by "
             "the stated posterior (empty elsewhere)."
         )
-    for _, batch in table.batches([name]):
-        if not set(batch.column(name).drop_null().unique().to_pylist()) <= {0, 1}:
-            return "posterior"
-    return "true or false"
+    return "posterior" if table.surveyed(OtherThanZeroOne(name)).found else "true or false"
+
+
+class OtherThanZeroOne:
+    """Whether a column holds any number beside 0 and 1."""
+
+    def __init__(self, name: str) -> None:
+        self.columns = (name,)
+        self.found = False
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        values = batch.column(0).drop_null().unique().to_pylist()
+        self.found = self.found or not set(values) <= {0, 1}
+
+    def merge(self, other: Self) -> None:
+        self.found = self.found or other.found

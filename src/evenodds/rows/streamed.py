@@ -6,7 +6,7 @@ the parts of a table: `sum_part` is all that a cluster has to run where a file c
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from evenodds.rows.labels import Labels
 from evenodds.rows.memory import ArrayRows, RowDetails
 from evenodds.rows.roles import Roles
 from evenodds.rows.selection import Selection, filtered
-from evenodds.rows.tables.base import Part, Table
+from evenodds.rows.tables.base import Part, Table, batches_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,11 +74,18 @@ class BatchReader:
 
 def sum_part(part: Part, start: int, reader: BatchReader, empty: S) -> S:
     """Fill an empty sum with the rows of one part, the first of which has the number `start`."""
-    for batch in part.batches(reader.columns):
+    for batch in batches_of(part, reader.columns):
         for block in reader.blocks(start, batch):
             empty.add(block)
         start += batch.num_rows
     return empty
+
+
+def blocks_of(start: int, part: Part, reader: BatchReader) -> Iterator[Block]:
+    """Return the blocks of one part, the first row of which has the number `start`."""
+    for batch in part.batches(reader.columns):
+        yield from reader.blocks(start, batch)
+        start += batch.num_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +137,11 @@ class StreamedRows(Rows):
     def hold(self) -> None:
         """Keep the rows in memory from here on."""
         self.costly = False
-        self.held = self._gathered(self._blocks(), Gathered(self, self.n_rows))
+        self.held = self._gathered(self._blocks(), Gathered(self.n_features, self.n_rows))
 
-    def unheld(self) -> "StreamedRows":
+    def unheld(self) -> Self:
         """Return the same rows, read from the table."""
-        return StreamedRows(self.table, self.reader, self.counts, self.progress)
+        return type(self)(self.table, self.reader, self.counts, self.progress)
 
     def sum_over_rows(self, empty: S) -> S:
         if self.held is not None:
@@ -149,30 +156,35 @@ class StreamedRows(Rows):
     def thinned(self, step: int, rng: np.random.Generator) -> Rows:
         if self.held is not None:
             return self.held.thinned(step, rng)
-        # The very rows that rows in memory would give, so that answers agree.
-        chosen = np.arange(0, self.n_rows - step + 1, step)
-        chosen += rng.integers(0, step, size=len(chosen))
-        return self._gathered(self._blocks(), Gathered(self, len(chosen), chosen))
+        chosen = self.drawn(step, rng)
+        return self._gathered(self._blocks(), Gathered(self.n_features, len(chosen), chosen))
 
     def peeked(self, step: int, rng: np.random.Generator) -> Rows:
         parts = list(self.table.starts())
         if self.held is not None or len(parts) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
         n_wanted = self.n_rows // step
-        each, found = -(-n_wanted // PARTS_TO_PEEK_AT), Gathered(self, n_wanted)
+        each, found = -(-n_wanted // PARTS_TO_PEEK_AT), Gathered(self.n_features, n_wanted)
         for number in rng.permutation(len(parts)):
             enough = min(found.n_taken + each, n_wanted)
-            for block in self._part_blocks(*parts[number]):
+            start, part = parts[number]
+            for block in blocks_of(start, part, self.reader):
                 found.add(block, enough)
                 if found.n_taken == enough:
                     break
             if found.n_taken == n_wanted:
                 break
-        return found.rows()
+        return found.rows(self)
 
-    def as_read(self) -> "StreamedRows":
+    def as_read(self) -> Self:
         reader = replace(self.reader, encoding=AsRead(self.reader.encoding.columns))
-        return StreamedRows(self.table, reader, self.counts)
+        return type(self)(self.table, reader, self.counts)
+
+    def drawn(self, step: int, rng: np.random.Generator) -> IntArray:
+        """Return numbers among the kept rows: the very ones that rows in memory would give."""
+        chosen = np.arange(0, self.n_rows - step + 1, step)
+        chosen += rng.integers(0, step, size=len(chosen))
+        return chosen
 
     def place(self, row: int, column: int) -> str:
         return f"{self.table.place(row)}, {self.column(column)}"
@@ -181,13 +193,7 @@ class StreamedRows(Rows):
         """Return rows of these blocks as rows in memory."""
         for block in blocks:
             found.add(block)
-        return found.rows()
-
-    def _part_blocks(self, start: int, part: Part) -> Iterator[Block]:
-        """Return the blocks of one part."""
-        for batch in part.batches(self.reader.columns):
-            yield from self.reader.blocks(start, batch)
-            start += batch.num_rows
+        return found.rows(self)
 
     def _blocks(self) -> Iterator[Block]:
         for start, batch in self.table.batches(self.reader.columns):
@@ -220,10 +226,10 @@ def dropped(n_dropped: int, n_rows: int) -> tuple[str, ...]:
 class Gathered:
     """Rows copied out of one block after another, into room made beforehand."""
 
-    def __init__(self, of: Rows, n_rows: int, chosen: IntArray | None = None) -> None:
-        self.of, self.chosen = of, chosen
+    def __init__(self, n_features: int, n_rows: int, chosen: IntArray | None = None) -> None:
+        self.chosen = chosen
         self.seen, self.n_taken = 0, 0
-        self.features = np.empty((n_rows, of.n_features))
+        self.features = np.empty((n_rows, n_features))
         self.labels = np.empty(n_rows)
         self.weights: FloatArray | None = None
         self.groups: IntArray | None = None
@@ -250,9 +256,19 @@ class Gathered:
             self.groups = empty if self.groups is None else self.groups
             self.groups[here] = block.groups[rows]
 
-    def rows(self) -> ArrayRows:
+    def merge(self, other: Self) -> None:
+        """Append the rows that another copy has taken."""
+        mine, others = slice(0, self.n_taken), slice(0, other.n_taken)
+        for name in ("features", "labels", "weights", "groups"):
+            values = getattr(self, name)
+            if values is not None:
+                joined = np.concatenate([values[mine], getattr(other, name)[others]])
+                setattr(self, name, joined)
+        self.n_taken += other.n_taken
+
+    def rows(self, of: Rows) -> ArrayRows:
         """Return what was gathered as rows in memory."""
-        taken, of = slice(0, self.n_taken), self.of
+        taken = slice(0, self.n_taken)
         details = RowDetails(
             labels=Labels(self.labels[taken], 1.0, of.positive, of.negative, as_is=True),
             weights=None if self.weights is None else self.weights[taken],

@@ -1,5 +1,7 @@
 """The same data in every form a user has it in: the same statistic."""
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -38,6 +40,7 @@ def forms(data, tmp_path_factory):
     for number, half in enumerate(halves):
         half.to_parquet(parts / f"{number}.parquet")
     X, y = data[NAMES].to_numpy(), data["y"].to_numpy()
+    cut = dd.from_pandas(data, npartitions=4)
     np.save(folder / "x.npy", X)
     np.savez(folder / "x.npz", X=X, y=y.astype(str))
     return {
@@ -56,6 +59,9 @@ def forms(data, tmp_path_factory):
         "list": ([parts / "0.parquet", parts / "1.parquet"], "y"),
         "npy": (folder / "x.npy", y),
         "npz": (folder / "x.npz", "y"),
+        "dask array": (da.from_array(X, chunks=(700, 1)), da.from_array(y.astype(str), chunks=800)),
+        "dask frame": (dd.from_pandas(data[NAMES], npartitions=4), cut["y"]),
+        "dask frame, label by name": (cut, "y"),
     }
 
 
@@ -74,6 +80,9 @@ FORMS = [
     "list",
     "npy",
     "npz",
+    "dask array",
+    "dask frame",
+    "dask frame, label by name",
 ]
 
 

@@ -1,8 +1,8 @@
 """The levels of columns of text: found exactly, in one pass, and refused where they are none."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Self
 
 from evenodds.errors import InputError
 from evenodds.rows.selection import Selection
@@ -28,23 +28,40 @@ def learn_levels(
     Who names a column in a formula means it to be a category, so `formula` takes numbers
     among its levels too.
     """
-    seen: dict[str, set[str]] = {name: set() for name in names}
-    for _, whole in table.batches(tuple(dict.fromkeys((*names, *selection.columns)))):
-        batch = selection.apply(whole)
-        for name in names:
-            seen[name].update(texts(batch.column(name)).unique().drop_null().to_pylist())
-            if len(seen[name]) > MOST_LEVELS:
-                _refuse_many(table, name, seen[name])
+    seen = table.surveyed(SeenTexts(table.name, tuple(names), selection)).seen
     for name in names:
         if not formula:
-            _refuse_numbers(table, name, seen[name])
-        _refuse_spellings(table, name, seen[name])
+            _refuse_numbers(table.name, name, seen[name])
+        _refuse_spellings(table.name, name, seen[name])
         if len(seen[name]) < 2:
             raise InputError(
                 f"column {name!r} of {table.name} holds one text only "
                 f"({join_quoted(seen[name]) or 'none'}): leave it out."
             )
     return {name: tuple(sorted(levels)) for name, levels in seen.items()}
+
+
+class SeenTexts:
+    """The different texts of each column; refused as soon as they are too many."""
+
+    def __init__(self, source: str, names: tuple[str, ...], selection: Selection) -> None:
+        self.source, self.selection = source, selection
+        self.columns = tuple(dict.fromkeys((*names, *selection.columns)))
+        self.seen: dict[str, set[str]] = {name: set() for name in names}
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        chosen = self.selection.apply(batch)
+        for name in self.seen:
+            self._note(name, texts(chosen.column(name)).unique().drop_null().to_pylist())
+
+    def merge(self, other: Self) -> None:
+        for name, seen in other.seen.items():
+            self._note(name, seen)
+
+    def _note(self, name: str, found: Iterable[str]) -> None:
+        self.seen[name].update(found)
+        if len(self.seen[name]) > MOST_LEVELS:
+            _refuse_many(self.source, name, self.seen[name])
 
 
 def refuse_unseen(values: "pa.Array", name: str, levels: Sequence[str], called: str) -> None:
@@ -56,39 +73,39 @@ def refuse_unseen(values: "pa.Array", name: str, levels: Sequence[str], called: 
     )
 
 
-def _refuse_many(table: Table, name: str, levels: set[str]) -> None:
-    _refuse_numbers(table, name, levels)
+def _refuse_many(source: str, name: str, levels: set[str]) -> None:
+    _refuse_numbers(source, name, levels)
     raise InputError(
-        f"column {name!r} of {table.name} holds more than {MOST_LEVELS} different texts (such as "
+        f"column {name!r} of {source} holds more than {MOST_LEVELS} different texts (such as "
         f"{join_quoted(sorted(levels)[:3])}): it is no category. Leave it out, or group it."
     )
 
 
-def _refuse_numbers(table: Table, name: str, levels: set[str]) -> None:
+def _refuse_numbers(source: str, name: str, levels: set[str]) -> None:
     """Refuse numbers that were read as text, since one column a number is never meant."""
     grouped = sorted(level for level in levels if GROUPED.fullmatch(level))
     if grouped:
         raise InputError(
-            f"column {name!r} of {table.name} holds numbers with separators, such as "
+            f"column {name!r} of {source} holds numbers with separators, such as "
             f"{grouped[0]!r}: write them without, with a point before decimals."
         )
     plain = {level for level in levels if NUMBER.fullmatch(level)}
     others = sorted(levels - plain)
     if others and len(plain) > len(others):
         raise InputError(
-            f"column {name!r} of {table.name} holds text such as {others[0]!r} among numbers: "
+            f"column {name!r} of {source} holds text such as {others[0]!r} among numbers: "
             "leave the cell empty if the value is missing, leave the column out, or name it as a "
             f"category in a formula (C({name}))."
         )
 
 
-def _refuse_spellings(table: Table, name: str, levels: set[str]) -> None:
+def _refuse_spellings(source: str, name: str, levels: set[str]) -> None:
     """Refuse levels that differ only in case or blanks."""
     folded: dict[str, str] = {}
     for level in sorted(levels):
         twin = folded.setdefault(level.strip().casefold(), level)
         if twin != level:
             raise InputError(
-                f"column {name!r} of {table.name} holds {twin!r} and {level!r}, which differ only "
+                f"column {name!r} of {source} holds {twin!r} and {level!r}, which differ only "
                 "in case or blanks: write them one way."
             )

@@ -1,7 +1,7 @@
 """The log-odds of a predicted probability as the single feature."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -50,15 +50,32 @@ def learn_probability(table: Table, column: str, selection: Selection) -> Probab
         raise InputError(
             f"column {column!r} of {table.name} holds {kind} values but must hold probabilities."
         )
-    for start, batch in table.batches(tuple(dict.fromkeys((column, *selection.columns)))):
-        kept = selection.kept(batch)
-        chances = np.asarray(numbers(batch.column(column)), dtype=np.float64)
+    found = table.surveyed(FirstOutside(column, selection)).first
+    if found is not None:
+        row, value = found
+        raise InputError(_outside(column, value, table.place(row)))
+    return ProbabilityEncoding(column)
+
+
+class FirstOutside:
+    """The first row that is kept and holds no probability, with what it holds."""
+
+    def __init__(self, column: str, selection: Selection) -> None:
+        self.column, self.selection = column, selection
+        self.columns = tuple(dict.fromkeys((column, *selection.columns)))
+        self.first: tuple[int, float] | None = None
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        kept = self.selection.kept(batch)
+        chances = np.asarray(numbers(batch.column(self.column)), dtype=np.float64)
         outside = (chances <= 0) | (chances >= 1)
         outside &= True if kept is None else kept
-        if outside.any():
+        if self.first is None and outside.any():
             row = int(np.argmax(outside))
-            raise InputError(_outside(column, float(chances[row]), table.place(start + row)))
-    return ProbabilityEncoding(column)
+            self.first = start + row, float(chances[row])
+
+    def merge(self, other: Self) -> None:
+        self.first = other.first if self.first is None else self.first
 
 
 def _outside(column: str, value: float, place: str) -> str:

@@ -7,7 +7,7 @@ categories, so that ranges and levels are exact.
 """
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from evenodds.rows.values import is_missing_in, kind_of, numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# A value, the number of its row, and the row as a batch of one.
+_Special = tuple[float, int, Any]
+
 # With fewer rows than this an encoding learns from all of them.
 TEACHING_ROWS = 50_000
 
@@ -29,74 +32,95 @@ def teaching_rows(
     table: Table, columns: Sequence[str], selection: Selection, categories: Collection[str] = ()
 ) -> "pa.Table":
     """Return rows to learn from, in the order of the table; rows with holes teach nothing."""
-    found = _Chosen(table, columns, categories)
-    for start, whole in table.batches(tuple(dict.fromkeys((*columns, *selection.columns)))):
-        kept = selection.kept(whole)
-        complete = np.ones(whole.num_rows, dtype=bool) if kept is None else kept
-        for name in columns:
-            complete &= ~is_missing_in(whole.column(name))
-        rows = np.flatnonzero(complete)
-        if len(rows):
-            found.look(whole.select(list(columns)), rows, start + rows)
-    return found.table()
+    kinds = {name: kind_of(table.schema.field(name).type) for name in columns}
+    numeric = tuple(name for name in columns if kinds[name] == "number")
+    read = tuple(columns)
+    empty = TeachingRows(table.name, read, numeric, tuple(categories), selection)
+    return table.surveyed(empty).table()
 
 
-class _Chosen:
+class TeachingRows:
     """The rows chosen so far, by number."""
 
-    def __init__(self, table: Table, columns: Sequence[str], categories: Collection[str]) -> None:
-        kinds = {name: kind_of(table.schema.field(name).type) for name in columns}
-        self._schema = table
-        self._numeric = [name for name in columns if kinds[name] == "number"]
-        self._categories = [name for name in self._numeric if name in categories]
-        self._low = dict.fromkeys(self._numeric, np.inf)
-        self._high = dict.fromkeys(self._numeric, -np.inf)
-        self._extreme: dict[tuple[str, str], tuple[int, pa.RecordBatch]] = {}
-        self._levels: dict[str, set[float]] = {name: set() for name in self._categories}
-        self._special: list[tuple[int, pa.RecordBatch]] = []
+    def __init__(
+        self,
+        source: str,
+        read: tuple[str, ...],
+        numeric: tuple[str, ...],
+        categories: tuple[str, ...],
+        selection: Selection,
+    ) -> None:
+        self.columns = tuple(dict.fromkeys((*read, *selection.columns)))
+        self._source, self._selection, self._read = source, selection, read
+        # Smallest and largest value of a column, and the values of a category: each with the
+        # number of its row, and the row.
+        self._low: dict[str, _Special] = dict.fromkeys(numeric, (np.inf, -1, None))
+        self._high: dict[str, _Special] = dict.fromkeys(numeric, (-np.inf, -1, None))
+        self._levels: dict[str, dict[float, _Special]] = {n: {} for n in numeric if n in categories}
         self._taken: list[pa.RecordBatch] = []
         self._numbers: list[NDArray[np.int64]] = []
         self._limit = np.uint64(2**64 - 1)
 
-    def look(
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        kept = self._selection.kept(batch)
+        complete = np.ones(batch.num_rows, dtype=bool) if kept is None else kept
+        for name in self._read:
+            complete &= ~is_missing_in(batch.column(name))
+        rows = np.flatnonzero(complete)
+        if len(rows):
+            self._look(batch.select(list(self._read)), rows, start + rows)
+
+    def merge(self, other: Self) -> None:
+        for name in self._low:
+            self._note_extreme(name, other._low[name])
+            self._note_extreme(name, other._high[name])
+        for name, levels in other._levels.items():
+            self._note_levels(name, levels)
+        self._limit = min(self._limit, other._limit)
+        self._taken += other._taken
+        self._numbers += other._numbers
+        self._prune_if_many()
+
+    def _look(
         self, batch: "pa.RecordBatch", rows: NDArray[np.intp], numbered: NDArray[np.int64]
     ) -> None:
         """Choose among complete rows of a batch, given their places and numbers."""
-        for name in self._numeric:
+
+        def special(value: float, place: int) -> _Special:
+            return float(value), int(numbered[place]), batch.take(_indices(rows[place : place + 1]))
+
+        for name in self._low:
             values = np.asarray(numbers(batch.column(name)), dtype=np.float64)[rows]
-            self._widen(name, values, batch, rows, numbered)
-        hashed = _hash(numbered)
-        chosen = hashed <= self._limit
+            for place in (int(np.argmin(values)), int(np.argmax(values))):
+                self._note_extreme(name, special(values[place], place))
+            if name in self._levels:
+                distinct, places = np.unique(values, return_index=True)
+                pairs = zip(distinct.tolist(), places.tolist(), strict=True)
+                unseen = [pair for pair in pairs if pair[0] not in self._levels[name]]
+                self._note_levels(name, {v: special(v, p) for v, p in unseen[: MOST_LEVELS + 1]})
+        chosen = _hash(numbered) <= self._limit
         self._taken.append(batch.take(_indices(rows[chosen])))
         self._numbers.append(numbered[chosen])
+        self._prune_if_many()
+
+    def _note_extreme(self, name: str, found: _Special) -> None:
+        # Strictly, so that of equal values the first row stays.
+        if found[0] < self._low[name][0]:
+            self._low[name] = found
+        if found[0] > self._high[name][0]:
+            self._high[name] = found
+
+    def _note_levels(self, name: str, found: dict[float, _Special]) -> None:
+        self._levels[name] = {**found, **self._levels[name]}
+        if len(self._levels[name]) > MOST_LEVELS:
+            raise InputError(
+                f"column {name!r} of {self._source} holds more than {MOST_LEVELS} different "
+                "numbers: too many for one column each. Leave out the C()."
+            )
+
+    def _prune_if_many(self) -> None:
         if sum(map(len, self._numbers)) > 2 * TEACHING_ROWS:
             self._prune()
-
-    def _widen(
-        self,
-        name: str,
-        values: NDArray[np.float64],
-        batch: "pa.RecordBatch",
-        rows: NDArray[np.intp],
-        numbered: NDArray[np.int64],
-    ) -> None:
-        for end, place in (("low", int(np.argmin(values))), ("high", int(np.argmax(values)))):
-            value = float(values[place])
-            if value < self._low[name] if end == "low" else value > self._high[name]:
-                self._extreme[name, end] = int(numbered[place]), batch.slice(int(rows[place]), 1)
-        self._low[name] = min(self._low[name], float(values.min()))
-        self._high[name] = max(self._high[name], float(values.max()))
-        if name in self._categories:
-            distinct, places = np.unique(values, return_index=True)
-            for value, place in zip(distinct.tolist(), places.tolist(), strict=True):
-                if value not in self._levels[name]:
-                    self._levels[name].add(value)
-                    self._special.append((int(numbered[place]), batch.slice(int(rows[place]), 1)))
-            if len(self._levels[name]) > MOST_LEVELS:
-                raise InputError(
-                    f"column {name!r} of {self._schema.name} holds more than {MOST_LEVELS} "
-                    "different numbers: too many for one column each. Leave out the C()."
-                )
 
     def _prune(self) -> None:
         """Keep the rows with the smallest hashes."""
@@ -110,16 +134,17 @@ class _Chosen:
 
     def table(self) -> "pa.Table":
         """Return all chosen rows once, in the order of their numbers."""
-        if not self._numbers:
-            raise InputError(f"{self._schema.name} has no row without a missing value.")
-        if sum(map(len, self._numbers)) > TEACHING_ROWS:
-            self._prune()
-        special = [*self._special, *self._extreme.values()]
-        numbered = np.concatenate([*self._numbers, np.array([n for n, _ in special], np.int64)])
-        _, order = np.unique(numbered, return_index=True)
         import pyarrow as pa  # noqa: PLC0415 - only tables need it
 
-        joined = pa.Table.from_batches([*self._taken, *(batch for _, batch in special)])
+        if not self._numbers:
+            raise InputError(f"{self._source} has no row without a missing value.")
+        if sum(map(len, self._numbers)) > TEACHING_ROWS:
+            self._prune()
+        levels = (special for found in self._levels.values() for special in found.values())
+        special = [*self._low.values(), *self._high.values(), *levels]
+        numbered = np.concatenate([*self._numbers, np.array([n for _, n, _ in special], np.int64)])
+        _, order = np.unique(numbered, return_index=True)
+        joined = pa.Table.from_batches([*self._taken, *(row for _, _, row in special)])
         return joined.take(_indices(order))
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
 
 from evenodds.errors import InputError
 from evenodds.validation import join_quoted, near_misses
@@ -41,6 +41,26 @@ class Part(Protocol):
 
     def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         """Read these columns, in this order."""
+
+
+class Survey(Protocol):
+    """What one pass over a table finds out: starts empty, takes batches, merges with its like.
+
+    As with a sum over rows, a cluster can fill copies of an empty one where the batches are.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns to read, each once."""
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        """Look at a batch whose first row has the number `start`."""
+
+    def merge(self, other: Self) -> None:
+        """Add what another copy has found in the batches that follow."""
+
+
+V = TypeVar("V", bound=Survey)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +127,15 @@ class Table:
         """Read these columns: the number of the first row, and the batch."""
         for start, part in self.starts():
             number = start
-            for batch in part.batches(columns):
+            for batch in batches_of(part, columns):
                 yield number, batch
                 number += batch.num_rows
-            if number != start + part.n_rows:
-                raise InputError(
-                    f"{part.source} gave {number - start} rows where {part.n_rows} were expected: "
-                    "it is damaged, or has changed while it was being read."
-                )
+
+    def surveyed(self, empty: V) -> V:
+        """Fill an empty survey with every batch, and return it."""
+        for start, batch in self.batches(empty.columns):
+            empty.add(start, batch)
+        return empty
 
     def starts(self) -> Iterator[tuple[int, Part]]:
         """Return the parts with the numbers of their first rows."""
@@ -150,6 +171,19 @@ class Table:
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the temporary file's keeper, which stays where it was made."""
         return {**self.__dict__, "keeps": None}
+
+
+def batches_of(part: Part, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    """Read these columns of a part, and check that all of its rows came."""
+    n_rows = 0
+    for batch in part.batches(columns):
+        yield batch
+        n_rows += batch.num_rows
+    if n_rows != part.n_rows:
+        raise InputError(
+            f"{part.source} gave {n_rows} rows where {part.n_rows} were expected: it is damaged, "
+            "or has changed while it was being read."
+        )
 
 
 def rows_in_a_batch(n_columns: int) -> int:

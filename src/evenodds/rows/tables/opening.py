@@ -56,12 +56,11 @@ def open_table(
     """
     if source == STDIN:
         return _from_stdin(choose, text_if_mixed)
-    paths = _paths(source)
+    paths = paths_of(source)
     name = str(source) if isinstance(source, (str, Path)) else f"{paths[0]} and others"
     kinds = {path.suffix.lower() for path in paths}
     if kinds <= TEXT.keys():
-        files = [TextFile(Stamp.of(path), TEXT[path.suffix.lower()], str(path)) for path in paths]
-        table = _parse(files, name, choose, text_if_mixed)
+        table = _parse(text_files(paths), name, choose, text_if_mixed)
     elif kinds <= BINARY.keys():
         table = one_after_another([BINARY[p.suffix.lower()](p) for p in paths], name)
     else:
@@ -81,10 +80,15 @@ def _checked(table: Table, choose: Choice) -> Table:
     return table
 
 
-def _paths(source: str | Path | Iterable[str | Path]) -> list[Path]:
+def text_files(paths: Iterable[Path]) -> list[TextFile]:
+    """Return text files with the separators their names say they have."""
+    return [TextFile(Stamp.of(path), TEXT[path.suffix.lower()], str(path)) for path in paths]
+
+
+def paths_of(source: str | Path | Iterable[str | Path]) -> list[Path]:
     """Return the files behind a path, a folder, a glob or a list of any of these."""
     if not isinstance(source, (str, Path)):
-        paths = [path for each in source for path in _paths(each)]
+        paths = [path for each in source for path in paths_of(each)]
         if not paths:
             raise InputError("the list of files is empty: name at least one.")
         return paths
@@ -142,17 +146,23 @@ def _parse(
     files: Sequence[TextFile], name: str, choose: Choice, text_if_mixed: Collection[str]
 ) -> Table:
     """Parse text files once, or again with wider types where a value does not fit."""
+    header, columns = header_of(files, choose)
+    types: dict[str, pa.DataType] = {}
+    while True:
+        try:
+            return replace(_parsed(files, name, columns, types), all_names=header)
+        except MisfitError as misfit:
+            column, wider = misfit.widened(text_if_mixed)
+            types[column] = wider
+
+
+def header_of(files: Sequence[TextFile], choose: Choice) -> tuple[tuple[str, ...], list[str]]:
+    """Return the names of all columns, which all files must have, and those that are needed."""
     headers = [file.names() for file in files]
     columns = list(choose(headers[0]))
     for file, header in zip(files, headers, strict=True):
         refuse_other_columns(headers[0], header, files[0].name, file.name)
-    types: dict[str, pa.DataType] = {}
-    while True:
-        try:
-            return replace(_parsed(files, name, columns, types), all_names=headers[0])
-        except MisfitError as misfit:
-            column, wider = misfit.widened(text_if_mixed)
-            types[column] = wider
+    return headers[0], columns
 
 
 def _parsed(

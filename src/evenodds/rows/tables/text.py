@@ -102,6 +102,10 @@ class MisfitError(Exception):
         super().__init__(value)
         self.file, self.column, self.row, self.kind, self.value = file, column, row, kind, value
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with all that `widened` needs."""
+        return MisfitError, (self.file, self.column, self.row, self.kind, self.value)
+
     def widened(self, text_if_mixed: Collection[str]) -> tuple[str, "pa.DataType"]:
         """Return the column and a type that fits, or refuse text among numbers.
 

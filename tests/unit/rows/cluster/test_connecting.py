@@ -1,0 +1,101 @@
+"""Reaching workers: a running scheduler, processes of this machine, or a clear message."""
+
+import os
+import socket
+import sys
+
+import pytest
+from distributed import default_client
+
+import evenodds as eo
+from evenodds.rows.cluster import connecting
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(connecting, "SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr(connecting, "SECONDS_FOR_A_WORKER", 0.5)
+
+
+def enter(*arguments):
+    with connecting.workers(*arguments) as on_workers:
+        return on_workers
+
+
+def test_without_an_address_or_a_number_nothing_is_started():
+    assert enter() is False
+
+
+def test_a_running_scheduler_is_used_while_inside(two_workers):
+    address = two_workers.scheduler.address
+    with connecting.workers(address) as on_workers:
+        assert on_workers
+        assert default_client().scheduler.address == address
+    assert default_client() is two_workers
+
+
+def test_processes_are_started_and_ended():
+    with connecting.workers(None, 1):
+        client = default_client()
+        assert list(client.nthreads().values()) == [1]
+    assert client.status == "closed"
+
+
+def test_processes_hold_on_to_their_memory(monkeypatch):
+    for name in connecting.MEMORY:
+        monkeypatch.delenv(name, raising=False)  # what another test's workers have left behind
+    with connecting.workers(None, 1):
+        found = default_client().run(os.environ.get, "MALLOC_MMAP_THRESHOLD_")
+    assert list(found.values()) == [str(32 * 2**20)]
+
+
+def test_both_ways_at_once_are_refused(refused):
+    with refused("give --scheduler or --workers, not both."):
+        enter("tcp://127.0.0.1:8786", 2)
+
+
+def test_no_workers_at_all_are_refused(refused):
+    with refused("--workers is 0 but must be a whole number of at least 1."):
+        enter(None, 0)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(impatient, refused):
+    with socket.socket() as listening:  # bound, so that nothing else takes the port
+        listening.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+        with refused(f"no Dask scheduler answers at {address} within 0.5", eo.ClusterError):
+            enter(address)
+
+
+@pytest.mark.parametrize("address", ["here", "carrier://pigeon:1"])
+def test_what_is_no_address_is_refused(refused, address):
+    with refused(f"--scheduler {address} is no address ("):
+        enter(address)
+
+
+def test_a_missing_extra_is_named(monkeypatch, refused):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with refused("--scheduler and --workers need the 'dask' extra", eo.MissingExtraError):
+        enter(None, 2)
+
+
+def test_workers_of_another_version_are_refused(two_workers, monkeypatch, refused):
+    monkeypatch.setattr(connecting, "__version__", "99.0")
+    with refused("this is evenodds 99.0 but workers of tcp://127.0.0.1:", eo.ClusterError):
+        enter(two_workers.scheduler.address)
+
+
+def test_a_cluster_without_workers_is_refused(start_cluster, impatient, refused):
+    with (
+        start_cluster(0) as client,
+        refused(" has no workers: start some with 'dask worker tcp://", eo.ClusterError),
+    ):
+        enter(client.scheduler.address)
+
+
+def test_workers_without_the_package_are_refused(start_cluster, refused):
+    hide = "import sys; sys.modules['evenodds'] = None"
+    with start_cluster(1) as client:
+        client.run(exec, hide)
+        with refused(" cannot load evenodds (", eo.ClusterError):
+            enter(client.scheduler.address)

@@ -1,0 +1,87 @@
+"""What passes over a table find out: the same whether parts are seen in turn or apart."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from evenodds.rows.encoding.levels import SeenTexts
+from evenodds.rows.encoding.probability import FirstOutside
+from evenodds.rows.encoding.teaching import TeachingRows
+from evenodds.rows.facts import Facts, distinct
+from evenodds.rows.reading import Marked
+from evenodds.rows.roles import Columns
+from evenodds.rows.selection import OtherThanZeroOne, Selection
+from evenodds.rows.tables.opening import open_table
+
+EVERY_ROW = Selection()
+MARKED = Selection("toss_up", "true or false", ("age",))
+ROLES = Columns(label="label", weight="times", group="patient", anchor="toss_up")
+SURVEYS = {
+    "texts": SeenTexts("X", ("site", "patient"), EVERY_ROW),
+    "probabilities": FirstOutside("age", MARKED),
+    "marks": OtherThanZeroOne("times"),
+    "anchors": Marked(("age", "site", "toss_up"), MARKED),
+    "facts": Facts(ROLES, MARKED),
+    "teaching": TeachingRows("X", ("age", "times", "site"), ("age", "times"), ("times",), MARKED),
+}
+
+
+@pytest.fixture(scope="module")
+def table(written):
+    """Three files, so three parts."""
+    return open_table(written.folder / "parts_parquet")
+
+
+def seen_apart(table, empty):
+    """Fill a copy for each part, as a cluster does, and merge them in order."""
+    packed = pickle.dumps(empty)
+    merged = None
+    for start, part in table.starts():
+        survey, number = pickle.loads(packed), start
+        for batch in part.batches(survey.columns):
+            survey.add(number, batch)
+            number += batch.num_rows
+        merged = survey if merged is None else merged
+        if merged is not survey:
+            merged.merge(pickle.loads(pickle.dumps(survey)))
+    return merged
+
+
+def found(survey):
+    """Return what a survey has found, as plain values."""
+    if isinstance(survey, TeachingRows):
+        return survey.table().to_pylist()
+    values = dict(vars(survey))
+    if isinstance(survey, Marked):
+        values["found"] = [row for batch in survey.found for row in batch.to_pylist()]
+    if isinstance(survey, Facts):
+        values["groups"] = distinct(survey.groups)[0].to_pylist()
+    return values
+
+
+@pytest.mark.parametrize("empty", SURVEYS.values(), ids=SURVEYS)
+def test_parts_seen_apart_tell_what_the_whole_tells(monkeypatch, table, empty):
+    monkeypatch.setattr("evenodds.rows.encoding.levels.MOST_LEVELS", 10_000)
+    whole = table.surveyed(pickle.loads(pickle.dumps(empty)))
+    assert found(seen_apart(table, empty)) == found(whole)
+
+
+def test_teaching_rows_are_the_same_few_however_the_table_is_cut(monkeypatch, table):
+    monkeypatch.setattr("evenodds.rows.encoding.teaching.TEACHING_ROWS", 40)
+    empty = SURVEYS["teaching"]
+    whole = table.surveyed(pickle.loads(pickle.dumps(empty)))
+    apart = found(seen_apart(table, empty))
+    assert apart == found(whole)
+    assert len(apart) < 60
+
+
+def test_a_first_row_is_that_of_the_first_part_that_has_one(table):
+    fact = seen_apart(table, FirstOutside("age", Selection()))
+    assert fact.first[0] == 0
+
+
+def test_kept_rows_are_counted_for_every_batch(written, table):
+    kept = seen_apart(table, Facts(ROLES, MARKED)).kept
+    left_out = np.count_nonzero(written.frame["toss_up"])
+    assert sum(kept.values()) == len(written.frame) - left_out
