@@ -11,9 +11,11 @@ from evenodds.inference.profile import (
     Profile,
     Reference,
 )
+from evenodds.inference.provenance import versions_in_use
+from evenodds.inference.sketch import AnchorPosition, Sketch
 from evenodds.validation import check_between, check_choice
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def check_alternative(value: Any) -> Alternative:
@@ -47,7 +49,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionRegion:
-    """Mean fitted posteriors at the anchors that do not reject uniform noise."""
+    """Posteriors at the anchors that do not reject uniform noise, by the test as it was asked."""
 
     low: float
     high: float
@@ -95,6 +97,10 @@ class AsymmetryTestResult:
         Table of the statistic as a function of the hypothesised asymmetry.
     reference : Reference
         What the statistic is compared with: a standard normal, or bootstrap draws.
+    sketch : Sketch
+        Small summaries of rows and anchors, for the figures.
+    versions : dict
+        Of the libraries that the numbers depend on.
     """
 
     statistic: float
@@ -118,6 +124,8 @@ class AsymmetryTestResult:
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
     reference: Reference = field(default_factory=Reference)
+    sketch: Sketch
+    versions: dict[str, str] = field(default_factory=versions_in_use)
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return the asymmetries this test would not reject at ``1 - level``.
@@ -135,20 +143,33 @@ class AsymmetryTestResult:
         return self.profile.equivalence(margin, self.reference)
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
-        """Return the mean posteriors that retain uniform noise, two-sided; None without anchors."""
-        from scipy.special import expit, logit, ndtri  # noqa: PLC0415 - results load without SciPy
+        """Return the mean posteriors that retain uniform noise; None without any.
 
-        check_between(significance, "significance", 0, 1, closed="neither")
+        A one-sided test rejects on one side only: its region then reaches to 0 or 1.
+        """
         if self.standard_error is None or self.stated_posterior is None:
             return None
-        centre = self.stated_posterior
-        reach = float(-ndtri(significance / 2)) * self.standard_error
+        return self._region(self.stated_posterior, self.standard_error, significance)
+
+    def anchor_region(self, anchor: AnchorPosition, significance: float = 0.05) -> RetentionRegion:
+        """Return the posteriors at one anchor that would retain uniform noise by itself."""
+        return self._region(anchor.stated, anchor.standard_error, significance)
+
+    def _region(self, stated: float, standard_error: float, significance: float) -> RetentionRegion:
+        from scipy.special import expit, logit  # noqa: PLC0415 - results load without SciPy
+
+        check_between(significance, "significance", 0, 1, closed="neither")
+        above, below = self.reference.critical(significance, self.alternative)
         if self.method == "wald":
-            low, high = centre - reach, centre + reach
+            low, high = stated + below * standard_error, stated + above * standard_error
         else:  # these tests live on the scale of log-odds
-            target, stretched = logit(centre), reach / (centre * (1 - centre))
-            low, high = expit(target - stretched), expit(target + stretched)
-        return RetentionRegion(low=float(low), high=float(high), significance=significance)
+            target, stretched = logit(stated), standard_error / (stated * (1 - stated))
+            low, high = expit(target + below * stretched), expit(target + above * stretched)
+        return RetentionRegion(
+            low=0.0 if self.alternative == "greater" else max(float(low), 0.0),
+            high=1.0 if self.alternative == "less" else min(float(high), 1.0),
+            significance=significance,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
@@ -174,6 +195,7 @@ class AsymmetryTestResult:
             tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"]
         )
         known["reference"] = Reference(tuple(known["reference"]["draws"]))
+        known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
 
     def __str__(self) -> str:

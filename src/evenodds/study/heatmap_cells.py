@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
-from evenodds.simulation.rejection import wilson_interval
+from evenodds.inference.wilson import wilson_interval
 from evenodds.study.columns import Columns, in_order, kept
 from evenodds.validation import FloatArray
 
