@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from evenodds.cli.data import Inputs
+from evenodds.cli.outputs import check_output
 from evenodds.errors import InputError
 from evenodds.files import whole_file
 from evenodds.inference.results import AsymmetryTestResult
@@ -18,10 +19,7 @@ def check_flips(path: Path, method: str, inputs: tuple[Path | None, ...]) -> Non
     """Refuse, before any work, a file that cannot or must not be written."""
     if method == "wald":
         raise InputError("--flips needs flip rates, which --method wald does not estimate.")
-    if any(path.resolve() == other.resolve() for other in inputs if other is not None):
-        raise InputError(f"--flips {path} would overwrite the data: name another file.")
-    if path.is_dir() or not path.resolve().parent.is_dir():
-        raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
+    check_output(path, "--flips", inputs)
 
 
 def write_flips(path: Path, inputs: Inputs, result: AsymmetryTestResult) -> None:

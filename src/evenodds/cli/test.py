@@ -109,6 +109,10 @@ def run_test(
         Path | None,
         typer.Option(help="Write how likely each label is flipped, most likely first, as CSV."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
+    ] = None,
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
 
@@ -117,6 +121,7 @@ def run_test(
     from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import method_settings  # noqa: PLC0415
+    from evenodds.cli.outputs import check_output  # noqa: PLC0415
     from evenodds.cli.progress import progress_bar  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
@@ -130,6 +135,8 @@ def run_test(
         )
     if flips is not None:
         check_flips(flips, method.value, (data, anchors))
+    if report is not None:
+        check_output(report, "--report", (data, anchors, flips))
     columns = Columns(
         label=label,
         features=split_names(features),
@@ -157,12 +164,24 @@ def run_test(
         )
     if flips is not None:
         write_flips(flips, inputs, result)
+    notes = _notes(inputs.n_anchor_rows)
+    if report is not None:
+        from evenodds.cli.report import report_file  # noqa: PLC0415 - drawing is slow to load
+
+        report_file(
+            report,
+            result,
+            name=f"{data.name}, {label}",
+            significance=significance,
+            margin=margin,
+            notes=notes,
+        )
     if output_format is Format.json:
         typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
     else:
         from evenodds.cli.show import show_result  # noqa: PLC0415 - rich is slow to load
 
-        show_result(result, significance, _notes(inputs.n_anchor_rows))
+        show_result(result, significance, notes)
     if gate is not None and not _gate_holds(result, gate, significance, margin):
         raise typer.Exit(GATE_FAILED)
 

@@ -27,6 +27,24 @@ def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def headline(result: AsymmetryTestResult, significance: float = 0.05, margin: float = 0.05) -> str:
+    """Return the outcome in one line, for a reader who reads no further."""
+    more, less = _flipped_more(result)
+    doubted = any(check.concern for check in result.diagnostics)
+    if result.pvalue < significance and doubted:
+        return (
+            f"It seems so, with reasons to doubt: {more!r} looks flipped more often than {less!r}."
+        )
+    if result.pvalue < significance:
+        return f"Yes: {more!r} is flipped more often than {less!r}."
+    if result.equivalence(margin).pvalue < significance:
+        return (
+            "Not by much: any difference is shown to be smaller than "
+            f"{100 * margin:g} in 100, though not that there is none."
+        )
+    return "Not shown: these labels fit equal flips, and unequal ones too."
+
+
 def prior_verdict(result: PriorTestResult, significance: float = 0.05) -> str:
     """Return the outcome of a prior test in one or two sentences."""
     what = "Uniform noise" if result.null == "uniform" else "The hypothesis of clean labels"

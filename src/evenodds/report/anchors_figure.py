@@ -1,0 +1,83 @@
+"""Where do the anchors fall, against where uniform noise would leave them?"""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from evenodds.inference.results import AsymmetryTestResult, RetentionRegion
+from evenodds.report.style import (
+    BAND,
+    BLUE,
+    GREY,
+    NARROW_WIDTH,
+    RED,
+    as_written,
+    in_house_style,
+    legend_below,
+    new_figure,
+)
+from evenodds.report.view import View
+
+ROW_HEIGHT = 0.21  # inches
+REST_HEIGHT = 1.25
+POOLED = "all together"
+
+
+@in_house_style
+def anchors_figure(result: AsymmetryTestResult, view: View) -> Figure:
+    """Draw a row an anchor, and one for all: what retains uniform noise, and what is seen."""
+    anchors, pooled = result.sketch.anchors, result.retention_region(view.significance)
+    rows = [
+        (f"anchor {a.number}", a.stated, a.posterior, result.anchor_region(a, view.significance))
+        for a in anchors
+    ]
+    if pooled is not None and result.mean_posterior is not None:
+        stated = 0.5 if result.stated_posterior is None else result.stated_posterior
+        rows.append((POOLED, stated, result.mean_posterior, pooled))
+    height = REST_HEIGHT + ROW_HEIGHT * len(rows)
+    figure, axes = new_figure(width=NARROW_WIDTH, height=height)
+    panel = axes[0, 0]
+    for place, (_, stated, posterior, region) in enumerate(rows):
+        _draw_row(panel, place, stated, posterior, region)
+    if pooled is not None:
+        panel.axhline(len(rows) - 1.5, color=GREY, linewidth=0.6)
+    panel.axvline(0.5, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
+    panel.set_yticks(range(len(rows)), [name for name, *_ in rows])
+    panel.tick_params(axis="y", length=0)
+    panel.set_ylim(len(rows) - 0.4, -0.6)
+    panel.set_xlim(*_limits(rows))
+    panel.set_xlabel(
+        f"Chance of being truly {as_written(repr(result.positive), 20)}, by these labels"
+    )
+    panel.set_ylabel("Toss-up cases")
+    _name_marks(panel, view)
+    legend_below(figure, panel)
+    return figure
+
+
+def _draw_row(
+    panel: Axes, place: int, stated: float, posterior: float, region: RetentionRegion
+) -> None:
+    """Draw one region, what the expert stated, and what the labels say."""
+    panel.barh(place, region.high - region.low, 0.62, left=region.low, color=BAND, zorder=1)
+    panel.plot([stated], [place], "|", color=GREY, markersize=8, zorder=2)
+    inside = region.low <= posterior <= region.high
+    marker, color = ("o", BLUE) if inside else ("s", RED)
+    panel.plot([posterior], [place], marker, color=color, markersize=4.6, zorder=3)
+
+
+def _limits(rows: list[tuple[str, float, float, RetentionRegion]]) -> tuple[float, float]:
+    """Return an axis that holds every mark, and 1/2."""
+    seen = [0.5]
+    for _, stated, posterior, region in rows:
+        seen += [stated, posterior, region.low, region.high]
+    room = 0.06 * (max(seen) - min(seen))
+    return max(min(seen) - room, -0.01), min(max(seen) + room, 1.01)
+
+
+def _name_marks(panel: Axes, view: View) -> None:
+    """Add one empty mark of each kind, for the legend."""
+    retained = f"retained at {view.percent}"
+    panel.plot([], [], color=BAND, linewidth=7, solid_capstyle="butt", label=retained)
+    panel.plot([], [], "|", color=GREY, markersize=8, label="as the expert stated")
+    panel.plot([], [], "o", color=BLUE, markersize=4.6, label="as the labels say: inside")
+    panel.plot([], [], "s", color=RED, markersize=4.6, label="as the labels say: outside")
