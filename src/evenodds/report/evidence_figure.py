@@ -22,6 +22,8 @@ from evenodds.report.verdict import show_pvalue
 from evenodds.report.view import View
 
 POINTS = 200
+# A z of this size speaks as clearly as any larger one.
+LARGE = 5.5
 
 
 @in_house_style
@@ -91,11 +93,12 @@ def _limits(
 ) -> tuple[float, float]:
     """Return asymmetries that hold the interval, none at all, and the margin.
 
-    A side without a bound is shown as far as z is known.
+    A side without a bound is shown as far as z is known, or already large.
     """
-    table = result.profile.asymmetries
-    low = max(interval.low, table[0]) if interval.low_is_limit else interval.low
-    high = min(interval.high, table[-1]) if interval.high_is_limit else interval.high
+    table = zip(result.profile.asymmetries, result.profile.z, strict=True)
+    shown = [asymmetry for asymmetry, z in table if abs(z) <= LARGE] or [result.asymmetry]
+    low = max(interval.low, shown[0]) if interval.low_is_limit else interval.low
+    high = min(interval.high, shown[-1]) if interval.high_is_limit else interval.high
     wanted = (low, high, result.asymmetry, -margin, margin)
     room = 0.12 * (max(wanted) - min(wanted))
     return max(min(wanted) - room, -1.0), min(max(wanted) + room, 1.0)

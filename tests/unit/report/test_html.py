@@ -206,6 +206,13 @@ def test_a_folder_that_is_not_there_is_refused(refused, rejecting, tmp_path):
         rejecting.report(tmp_path / "none" / "report.html")
 
 
+def test_a_folder_in_the_place_of_the_file_is_refused(refused, rejecting, tmp_path):
+    (tmp_path / "report.html").mkdir()
+    with refused("report.html cannot be written: Is a directory."):
+        rejecting.report(tmp_path / "report.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
 def test_an_impossible_level_leaves_no_file(refused, rejecting, tmp_path):
     with refused("significance is 0 but must be above 0 and below 1."):
         rejecting.report(tmp_path / "report.html", significance=0)
