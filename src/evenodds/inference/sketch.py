@@ -68,8 +68,9 @@ class Plane:
     slopes : tuple of float
     first_range, second_range : tuple of float
         What the cells cover.
-    counts, positives : tuple of tuple of int
-        Rows and positive labels, one row of cells for each step along the first feature.
+    counts, positives : tuple of tuple of float
+        Rows and positive labels, by weight, one row of cells for each step along the first
+        feature.
     anchors : tuple of tuple of float
         Where the anchors of the sketch lie.
     """
@@ -81,8 +82,8 @@ class Plane:
     slopes: tuple[float, float]
     first_range: tuple[float, float]
     second_range: tuple[float, float]
-    counts: tuple[tuple[int, ...], ...]
-    positives: tuple[tuple[int, ...], ...]
+    counts: tuple[tuple[float, ...], ...]
+    positives: tuple[tuple[float, ...], ...]
     anchors: tuple[tuple[float, float], ...]
 
 

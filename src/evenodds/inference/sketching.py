@@ -146,7 +146,7 @@ def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray | None) -> 
     if projection is None:
         return None
     filled = curve.rows.sum_over_rows(CellCounts(projection, curve.shift))
-    counts, positives = filled.counts.round().astype(int).reshape(2, CELLS, CELLS).tolist()
+    counts, positives = filled.counts.reshape(2, CELLS, CELLS).tolist()
     first, second = projection.features
     slopes = projection.slopes.tolist()
     low, high = projection.low.tolist(), projection.high.tolist()
@@ -162,10 +162,15 @@ def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray | None) -> 
         slopes=(slopes[0], slopes[1]),
         first_range=(low[0], high[0]),
         second_range=(low[1], high[1]),
-        counts=tuple(tuple(row) for row in counts),
-        positives=tuple(tuple(row) for row in positives),
+        counts=tuple(tuple(map(_short, row)) for row in counts),
+        positives=tuple(tuple(map(_short, row)) for row in positives),
         anchors=tuple((across, up) for across, up in placed),
     )
+
+
+def _short(count: float) -> float:
+    """Return a count as a whole number where it is one, else with the digits a figure needs."""
+    return int(count) if count == int(count) else float(f"{count:.4g}")
 
 
 def _kept(points: FloatArray | None, anchors: tuple[AnchorPosition, ...]) -> FloatArray | None:

@@ -132,8 +132,8 @@ def _boundary(result: AsymmetryTestResult, view: View) -> Caption:
         )
     else:
         finding = (
-            f"{result.sketch.between:.1%} of the rows lie between the lines: a model trained on "
-            "these labels would decide them the other way."
+            f"By these estimates {result.sketch.between:.1%} of the rows lie between the lines: a "
+            "model trained on these labels would decide them the other way."
         )
     return Caption(reading, finding)
 

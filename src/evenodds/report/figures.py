@@ -37,12 +37,18 @@ def _no_plane(result: AsymmetryTestResult) -> str:
     return "" if result.sketch.plane is not None else "fewer than two features matter"
 
 
+def _no_reach(result: AsymmetryTestResult) -> str:
+    if result.alpha is None:
+        return f"method {result.method!r} overstates asymmetries, and what it could have found"
+    return ""
+
+
 PICTURES: Final = {
     "anchors": Picture("Where do the toss-ups fall?", anchors_figure, _no_anchors),
     "evidence": Picture(
         "How strong is the evidence for each asymmetry?", evidence_figure, lambda result: ""
     ),
-    "power": Picture("What could this data have found?", power_curve_figure, lambda result: ""),
+    "power": Picture("What could this data have found?", power_curve_figure, _no_reach),
     "fit": Picture("Does the curve fit?", fit_figure, lambda result: ""),
     "boundary": Picture("What would the noise do?", plane_figure, _no_plane),
 }

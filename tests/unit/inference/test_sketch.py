@@ -194,6 +194,14 @@ def test_weights_count_as_rows(drawn, anchors):
     assert sum(b.n_rows for b in weighted.bins) == pytest.approx(4000)
 
 
+def test_weights_below_one_leave_something_to_draw(drawn, anchors):
+    X, y = drawn
+    rng = np.random.default_rng(1)
+    weighted = eo.asymmetry_test(X, y, anchors, sample_weight=rng.random(2000) / 4)
+    assert np.max(weighted.sketch.plane.counts) > 0
+    weighted.plot("boundary").canvas.draw()
+
+
 def test_a_sketch_survives_json(result):
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert eo.AsymmetryTestResult.from_dict(document).sketch == result.sketch

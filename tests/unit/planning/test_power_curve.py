@@ -1,4 +1,4 @@
-"""What a finished test could have found."""
+"""The power of a test like a finished one, by the size of a true asymmetry."""
 
 import numpy as np
 import pytest
