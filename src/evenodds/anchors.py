@@ -1,14 +1,29 @@
 """What the expert knows: points whose true posterior is stated, and how surely."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import AnchorError, InputError
+from evenodds.rows.anchor_points import encode_points, read_anchors, refuse_other_columns
+from evenodds.rows.door import is_path
+from evenodds.rows.encoding.base import Encoding
+from evenodds.rows.frames import as_arrow, text_table
 from evenodds.rows.source import read_features, shape_of
-from evenodds.validation import FloatArray, check_between, check_vector, near_misses
+from evenodds.validation import (
+    FloatArray,
+    check_between,
+    check_vector,
+    join_quoted,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TOSS_UP = 0.5
+TOLERANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -17,9 +32,11 @@ class Anchors:
 
     Parameters
     ----------
-    points : array or data frame of shape (n_anchors, n_features)
-        The same features as the data, without an intercept column. Columns of a
-        data frame are matched to the data by name.
+    points : array, data frame or path
+        The same columns as the data, one row an anchor, without an intercept column.
+        Columns of a data frame or a file are matched to the data by name, and encoded as the
+        data is: text, formulas, probabilities. Columns ``posterior`` and ``tolerance`` of a
+        file are what the expert states, unless given here.
     posterior : float or array, default 0.5
         Stated probability that the case is positive.
     tolerance : float or array, default 0.05
@@ -45,17 +62,25 @@ class Anchors:
     shared_tolerance: float
     source_covariance: FloatArray | None
     feature_names: tuple[str, ...] | None
+    as_given: "pa.Table | None"
 
     def __init__(
         self,
         points: Any,
         *,
-        posterior: ArrayLike = 0.5,
-        tolerance: ArrayLike = 0.05,
+        posterior: ArrayLike | None = None,
+        tolerance: ArrayLike | None = None,
         shared_tolerance: float = 0.0,
         source_covariance: ArrayLike | None = None,
     ) -> None:
-        matrix, names = _read_points(points)
+        if is_path(points):
+            points, stated_there = read_anchors(points)
+            posterior = stated_there.get("posterior") if posterior is None else posterior
+            tolerance = stated_there.get("tolerance") if tolerance is None else tolerance
+        posterior = TOSS_UP if posterior is None else posterior
+        tolerance = TOLERANCE if tolerance is None else tolerance
+        given = text_table(points, "anchors")
+        matrix, names = _read_points(points) if given is None else _unread(given)
         n_anchors = len(matrix)
         stated = check_vector(posterior, "posterior", n_anchors, "anchor")
         widths = check_vector(tolerance, "tolerance", n_anchors, "anchor")
@@ -70,6 +95,7 @@ class Anchors:
             ("shared_tolerance", shared),
             ("source_covariance", None if covariance is None else _read_only(covariance)),
             ("feature_names", names),
+            ("as_given", given),
         ):
             object.__setattr__(self, name, value)
 
@@ -95,6 +121,9 @@ class Anchors:
         array([[0., 1.],
                [8., 9.]])
         """
+        given = text_table(X, "X")
+        if given is not None:
+            return cls(given.take(_read_row_numbers(rows, len(given))), **settings)
         features = read_features(X, "X")
         n_rows, _ = shape_of(features)
         chosen = _read_row_numbers(rows, n_rows)
@@ -129,10 +158,38 @@ class Anchors:
         covariance: FloatArray = own + shared + source
         return covariance
 
+    def encoded(self, encoding: Encoding, known: tuple[str, ...]) -> "Anchors":
+        """Return the same anchors with features made as those of the data are.
+
+        `known` are all columns of the data; those that make no feature may be here too.
+        """
+        if self.feature_names is None:
+            raise AnchorError(
+                "anchors has no column names, but features are made from the columns "
+                f"{join_quoted(encoding.columns)}: give anchors as a data frame with these."
+            )
+        refuse_other_columns(self.feature_names, encoding.columns, known)
+        given = self.as_given
+        if given is None:
+            columns = dict(zip(self.feature_names, self.points.T, strict=True))
+            given = as_arrow(columns, "anchors")
+        features = encode_points(encoding, given)
+        copy = object.__new__(Anchors)
+        for name in self.__slots__:
+            object.__setattr__(copy, name, getattr(self, name))
+        object.__setattr__(copy, "points", _read_only(features))
+        object.__setattr__(copy, "feature_names", encoding.feature_names)
+        return copy
+
     def points_for(self, feature_names: tuple[str, ...] | None, n_features: int) -> FloatArray:
         """Return the points with columns in the order of the data's features."""
         if feature_names is not None and self.feature_names is not None:
             return self._points_by_name(feature_names)
+        if self.as_given is not None and self.points.shape[1] == 0:
+            raise AnchorError(
+                "anchors has columns of text but X has numbers only: give each anchor the same "
+                "features as X."
+            )
         n_columns = self.points.shape[1]
         if n_columns != n_features:
             raise AnchorError(
@@ -143,18 +200,15 @@ class Anchors:
 
     def _points_by_name(self, feature_names: tuple[str, ...]) -> FloatArray:
         own = self.feature_names or ()
-        absent = [name for name in feature_names if name not in own]
-        if absent:
-            raise AnchorError(
-                f"anchors has no column {absent[0]!r}, which X has; {near_misses(absent[0], own)}"
-            )
-        extra = [name for name in own if name not in feature_names]
-        if extra:
-            raise AnchorError(
-                f"anchors has a column {extra[0]!r} that X has not; "
-                f"{near_misses(extra[0], feature_names)}"
-            )
+        refuse_other_columns(own, feature_names, feature_names)
         return self.points[:, [own.index(name) for name in feature_names]]
+
+
+def _unread(given: "pa.Table") -> tuple[FloatArray, tuple[str, ...]]:
+    """Return no points yet: columns of text wait for the encoding of the data."""
+    if given.num_rows == 0:
+        raise AnchorError("anchors is empty: give at least one point.")
+    return np.empty((given.num_rows, 0)), tuple(given.column_names)
 
 
 def _read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:

@@ -7,6 +7,7 @@ from scipy import stats
 
 import evenodds as eo
 from evenodds import ClassConditionalNoise, UniformNoise
+from evenodds.noise import check_noise
 
 N_FLIPS = 20_000
 
@@ -144,3 +145,17 @@ def test_uniform_noise_survives_pickling():
 def test_noise_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         eo.UniformNoise(0.2).alpha = 0.3
+
+
+def test_noise_is_returned_as_it_is():
+    noise = UniformNoise(0.1)
+    assert check_noise(noise) is noise
+
+
+@pytest.mark.parametrize("value", [None, 0.1, (0.1, 0.2)])
+def test_what_is_no_noise_is_refused(refused, value):
+    with refused(
+        f"noise is {value!r}: give ClassConditionalNoise(alpha, beta), the two flip rates, or "
+        "UniformNoise(rate)."
+    ):
+        check_noise(value)

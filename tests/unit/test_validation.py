@@ -5,6 +5,7 @@ from evenodds.validation import (
     check_between,
     check_choice,
     check_number,
+    check_tolerances,
     check_vector,
     check_whole,
     join_quoted,
@@ -117,3 +118,24 @@ def test_without_a_near_miss_all_columns_are_listed():
 
 def test_near_misses_of_nothing_say_so():
     assert near_misses("age", []) == "there are no columns."
+
+
+def test_tolerances_are_returned_as_floats():
+    assert check_tolerances(0, 0.25) == (0.0, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "message"),
+    [
+        (0.5, 0, "tolerance is 0.5 but must be at least 0 and below 0.5."),
+        (0, -0.1, "shared_tolerance is -0.1 but must be at least 0 and below 0.5."),
+        (
+            0.25,
+            0.25,
+            "tolerance + shared_tolerance is 0.5 but must be below 0.5: it is a distance from 1/2.",
+        ),
+    ],
+)
+def test_tolerances_that_reach_certainty_are_refused(refused, own, shared, message):
+    with refused(message):
+        check_tolerances(own, shared)

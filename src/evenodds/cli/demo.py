@@ -6,7 +6,7 @@ from evenodds.cli.guard import guarded
 @guarded
 def run_demo() -> None:
     """Run the test on bundled, simulated data and show the truth afterwards."""
-    from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
+    from evenodds.anchors import Anchors  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.show import make_console, show_result  # noqa: PLC0415
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
     from evenodds.simulation import demo as bundled  # noqa: PLC0415
@@ -17,9 +17,8 @@ def run_demo() -> None:
         f"An expert has named {bundled.N_ANCHORS} cases where either diagnosis was as likely. "
         "Are ill patients recorded as healthy more often than the other way round?\n"
     )
-    columns = Columns(label=bundled.LABEL)
-    inputs = read_inputs(bundled.PATIENTS, columns, bundled.TOSS_UPS, bundled.TOLERANCE, 0.0)
-    show_result(asymmetry_test(inputs.features, inputs.labels, inputs.anchors), 0.05)
+    anchors = Anchors(bundled.TOSS_UPS, tolerance=bundled.TOLERANCE)
+    show_result(asymmetry_test(bundled.PATIENTS, bundled.LABEL, anchors), 0.05)
     truth = bundled.TRUTH
     console.print(
         "\n[bold]The truth[/bold], known because a generator in this package wrote the data: "

@@ -2,42 +2,58 @@
 
 import csv
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from evenodds.cli.data import Inputs
 from evenodds.cli.outputs import check_output
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.inference.results import AsymmetryTestResult
-from evenodds.model.robust import fit_robust
-from evenodds.rows.labels import read_labels
-from evenodds.rows.source import read_rows
+from evenodds.model.robust import RobustCurve, fit_robust
+from evenodds.rows.base import Block
+
+if TYPE_CHECKING:
+    from evenodds.inference.results import AsymmetryTestResult
+    from evenodds.rows.streamed import StreamedRows
 
 
-def check_flips(path: Path, method: str, inputs: tuple[Path | None, ...]) -> None:
+class FlipChances:
+    """How likely each label is flipped, with the number of its row and whether it is positive."""
+
+    def __init__(self, curve: RobustCurve) -> None:
+        self.curve = curve
+        self.rows: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
+        self.labels: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
+        self.chances: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+
+    def add(self, block: Block) -> None:
+        numbered = block.start + np.arange(len(block.labels))
+        self.rows.append(numbered if block.numbers is None else block.numbers)
+        self.labels.append(block.labels == 1)
+        self.chances.append(self.curve.flip_probability(block.features, block.labels))
+
+    def merge(self, other: Self) -> None:
+        self.rows += other.rows
+        self.labels += other.labels
+        self.chances += other.chances
+
+
+def check_flips(path: Path, method: str, inputs: list[str]) -> None:
     """Refuse, before any work, a file that cannot or must not be written."""
     if method == "wald":
         raise InputError("--flips needs flip rates, which --method wald does not estimate.")
     check_output(path, "--flips", inputs)
 
 
-def write_flips(path: Path, inputs: Inputs, result: AsymmetryTestResult) -> None:
+def write_flips(path: Path, rows: "StreamedRows", result: "AsymmetryTestResult") -> None:
     """Write row number, given label and probability of being flipped, most likely first."""
-    rows = read_rows(
-        inputs.features, inputs.labels, positive=result.positive, sample_weight=inputs.weights
-    )
     curve = fit_robust(rows, alpha=result.alpha, beta=result.beta)
-    features = np.column_stack(
-        [np.asarray(column, dtype=np.float64) for column in inputs.features.columns]
-    )
-    given = np.asarray(inputs.labels)
-    chances = curve.flip_probability(
-        features, read_labels(given, result.positive).block(slice(None))
-    )
-    order = np.argsort(-chances, kind="stable")
+    found = rows.unheld().sum_over_rows(FlipChances(curve))
+    chances, numbered = np.concatenate(found.chances), np.concatenate(found.rows)
+    given = np.concatenate(found.labels)
     with whole_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["row", "label", "flip_probability"])
-        for row in order:
-            writer.writerow([int(inputs.row_numbers[row]), given[row], f"{chances[row]:.6f}"])
+        for row in np.argsort(-chances, kind="stable"):
+            label = rows.positive if given[row] else rows.negative
+            writer.writerow([int(numbered[row]), label, f"{chances[row]:.6f}"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli.guard import guarded
-from evenodds.cli.test import Format, Method, Side, split_names
+from evenodds.cli.test import Format, Method, Side
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 @guarded
 def run_plan(
     data: Annotated[
-        Path | None, typer.Argument(help="Pilot data: CSV, TSV or Parquet, with --label.")
+        str | None, typer.Argument(help="Pilot data: CSV, TSV, Parquet or Feather, with --label.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of given labels in DATA.")] = None,
     features: Annotated[
         str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
+    ] = None,
+    formula: Annotated[
+        str | None, typer.Option(help="Features as a formula, such as 'y ~ log(size) + C(site)'.")
     ] = None,
     positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
     world: Annotated[
@@ -79,7 +82,7 @@ def run_plan(
     from evenodds.planning.plan import make_plan  # noqa: PLC0415
 
     design = _read_design(
-        _read_pilot(data, label, split_names(features), positive),
+        _read_pilot(data, label, features, formula, positive),
         world,
         _read_variance(variance, variance_floor, variance_rows),
     )
@@ -128,21 +131,28 @@ def _read_design(pilot: "Design | None", world: str | None, variance: "Design | 
 
 
 def _read_pilot(
-    data: Path | None, label: str | None, features: tuple[str, ...] | None, positive: str | None
+    data: str | None,
+    label: str | None,
+    features: str | None,
+    formula: str | None,
+    positive: str | None,
 ) -> "Design | None":
     """Return the world of pilot data."""
-    from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
     from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.simulation.own_data import data_world  # noqa: PLC0415
+    from evenodds.simulation.own_data import world_of_rows  # noqa: PLC0415
 
     if data is None:
-        if label is not None or features is not None or positive is not None:
-            raise InputError("--label, --features and --positive go with DATA, a pilot file.")
+        if any(option is not None for option in (label, features, formula, positive)):
+            raise InputError(
+                "--label, --features, --formula and --positive go with DATA, a pilot file."
+            )
         return None
-    if label is None:
+    if label is None and formula is None:
         raise InputError(f"{data} needs --label: which column holds the labels?")
-    inputs = read_inputs(data, Columns(label=label, features=features), None, 0.0, 0.0)
-    return data_world(inputs.features, inputs.labels, positive=positive, name=data.name)
+    reading = read_options(label, formula, features=features, positive=positive)
+    rows = read_inputs([data], reading, None, 0.0, 0.0).rows
+    return world_of_rows(rows, name=Path(data).name)
 
 
 def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> "Design | None":

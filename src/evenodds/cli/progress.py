@@ -1,8 +1,12 @@
-"""A progress bar with the time left, on a terminal only."""
+"""Progress on a terminal: a bar with the time left."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenodds.rows.streamed import StreamedRows
 
 
 @contextmanager
@@ -17,3 +21,30 @@ def progress_bar(what: str, *, wanted: bool = True) -> Iterator[Callable[[int, i
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def pass_progress(rows: "StreamedRows") -> Iterator[None]:
+    """Show how far the current pass has come, on a terminal only, and only where rows stream."""
+    if rows.held is not None or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 - slow to load
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Pass 1", total=rows.table.n_rows)
+        n_passes, seen = 1, 0
+
+        def show(done: int, total: int) -> None:
+            nonlocal n_passes, seen
+            if done <= seen:
+                n_passes += 1
+            seen = done
+            bar.update(task, description=f"Pass {n_passes}", completed=done, total=total)
+
+        rows.progress = show
+        try:
+            yield
+        finally:
+            rows.progress = None

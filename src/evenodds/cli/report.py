@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from evenodds.inference.results import AsymmetryTestResult
@@ -17,11 +16,10 @@ def report_file(
     name: str,
     significance: float,
     margin: float | None,
-    notes: Sequence[str],
 ) -> None:
     """Write the report, with the command that made it."""
     view = View(significance=significance)
     if margin is not None:
         view = View(significance=significance, margin=margin)
     command = shlex.join(["evenodds", *sys.argv[1:]])
-    write_report(result, path, view, Source(name=name, command=command, notes=notes))
+    write_report(result, path, view, Source(name=name, command=command))

@@ -91,8 +91,8 @@ def run_atlas(
     workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
 ) -> None:
     """Measure level and power of every method over many worlds, as a table and heat maps."""
+    from evenodds.cli.data import split_names  # noqa: PLC0415
     from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
-    from evenodds.cli.test import split_names  # noqa: PLC0415
     from evenodds.study.atlas import run_atlas_study  # noqa: PLC0415
     from evenodds.validation import check_whole  # noqa: PLC0415
 
@@ -100,7 +100,7 @@ def run_atlas(
         written, verdicts, interrupted = run_atlas_study(
             out,
             extent=extent.value,
-            worlds=split_names(worlds),
+            worlds=split_names(worlds, "--worlds"),
             runs=check_whole(runs, "--runs", at_least=1),
             seed=check_whole(seed, "--seed"),
             workers=check_whole(workers, "--workers", at_least=1),

@@ -43,6 +43,13 @@ class Format(StrEnum):
     json = "json"
 
 
+class Missing(StrEnum):
+    """What to do with rows that lack a value."""
+
+    refuse = "refuse"
+    drop = "drop"
+
+
 class Gate(StrEnum):
     """Conditions that make the command fail, for pipelines."""
 
@@ -52,8 +59,16 @@ class Gate(StrEnum):
 
 @guarded
 def run_test(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one row a case.")],
-    label: Annotated[str, typer.Option(help="Column of given labels.")],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
+            "glob of them, or - for CSV on standard input."
+        ),
+    ],
+    label: Annotated[
+        str | None, typer.Option(help="Column of given labels; or on the left of --formula.")
+    ] = None,
     anchors: Annotated[
         Path | None, typer.Option(help="File of toss-up cases, with the feature columns.")
     ] = None,
@@ -64,6 +79,17 @@ def run_test(
     features: Annotated[
         str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
     ] = None,
+    formula: Annotated[
+        str | None,
+        typer.Option(help="Features by a formula: 'log1p(size) + poly(age, 2) + C(site)'."),
+    ] = None,
+    probabilities: Annotated[
+        str | None,
+        typer.Option(help="Column of out-of-sample predicted probabilities, the only feature."),
+    ] = None,
+    missing: Annotated[
+        Missing, typer.Option(help="What to do with rows that lack a value.")
+    ] = Missing.refuse,
     tolerance: Annotated[
         float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
     ] = 0.05,
@@ -118,70 +144,63 @@ def run_test(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.data import Columns, read_inputs  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import method_settings  # noqa: PLC0415
     from evenodds.cli.outputs import check_output  # noqa: PLC0415
-    from evenodds.cli.progress import progress_bar  # noqa: PLC0415
+    from evenodds.cli.progress import pass_progress, progress_bar  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
+    from evenodds.inference.asymmetry import run_on_rows  # noqa: PLC0415
     from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
 
     _check_options(significance, gate, margin)
+    reading = read_options(
+        label,
+        formula,
+        features=features,
+        probabilities=probabilities,
+        anchor=anchor_column,
+        weight=weight,
+        group=group,
+        positive=positive,
+        missing=missing.value,
+    )
     if anchors is None and anchor_column is None and method is not Method.joint:
         raise InputError(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
             "COL. Without any, only --method joint runs, on the shape of the curve alone."
         )
+    named = [*data, *([] if anchors is None else [str(anchors)])]
     if flips is not None:
-        check_flips(flips, method.value, (data, anchors))
+        check_flips(flips, method.value, named)
     if report is not None:
-        check_output(report, "--report", (data, anchors, flips))
-    columns = Columns(
-        label=label,
-        features=split_names(features),
-        anchor=anchor_column,
-        weight=weight,
-        group=group,
-    )
-    inputs = read_inputs(data, columns, anchors, tolerance, shared_tolerance)
-    with progress_bar("Bootstrap", wanted=calibration is Calibration.bootstrap) as progress:
-        result = asymmetry_test(
-            inputs.features,
-            inputs.labels,
-            inputs.anchors,
-            method=method_settings(
-                method.value,
-                weights=weights,
-                covariance=covariance,
-                calibration=calibration.value,
-                bootstrap=Bootstrap(draws, seed, progress),
-            ),
-            alternative=alternative.value,
-            positive=positive,
-            sample_weight=inputs.weights,
-            groups=inputs.groups,
+        check_output(report, "--report", [*named, *([] if flips is None else [str(flips)])])
+    inputs = read_inputs(data, reading, anchors, tolerance, shared_tolerance)
+    with (
+        pass_progress(inputs.rows),
+        progress_bar("Bootstrap", wanted=calibration is Calibration.bootstrap) as progress,
+    ):
+        settings = method_settings(
+            method.value,
+            weights=weights,
+            covariance=covariance,
+            calibration=calibration.value,
+            bootstrap=Bootstrap(draws, seed, progress),
         )
-    if flips is not None:
-        write_flips(flips, inputs, result)
-    notes = _notes(inputs.n_anchor_rows)
+        result = run_on_rows(inputs.rows, inputs.anchors, settings, alternative.value)
+        if flips is not None:
+            write_flips(flips, inputs.rows, result)
     if report is not None:
         from evenodds.cli.report import report_file  # noqa: PLC0415 - drawing is slow to load
 
-        report_file(
-            report,
-            result,
-            name=f"{data.name}, {label}",
-            significance=significance,
-            margin=margin,
-            notes=notes,
-        )
+        name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"
+        report_file(report, result, name=name, significance=significance, margin=margin)
     if output_format is Format.json:
         typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
     else:
         from evenodds.cli.show import show_result  # noqa: PLC0415 - rich is slow to load
 
-        show_result(result, significance, notes)
+        show_result(result, significance)
     if gate is not None and not _gate_holds(result, gate, significance, margin):
         raise typer.Exit(GATE_FAILED)
 
@@ -204,13 +223,6 @@ def as_json(
     return document
 
 
-def split_names(names: str | None) -> tuple[str, ...] | None:
-    """Return comma-separated column names."""
-    return (
-        None if names is None else tuple(name.strip() for name in names.split(",") if name.strip())
-    )
-
-
 def _check_options(significance: float, gate: Gate | None, margin: float | None) -> None:
     from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
     from evenodds.validation import check_between  # noqa: PLC0415
@@ -229,10 +241,3 @@ def _gate_holds(
     if gate is Gate.reject:
         return result.pvalue >= significance
     return margin is not None and result.equivalence(margin).pvalue < significance
-
-
-def _notes(n_anchor_rows: int) -> list[str]:
-    if not n_anchor_rows:
-        return []
-    plural = "s are anchors and were" if n_anchor_rows > 1 else " is an anchor and was"
-    return [f"{n_anchor_rows} row{plural} left out of the fit."]

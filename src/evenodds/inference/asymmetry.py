@@ -8,10 +8,12 @@ from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.boundary import Boundary, boundary_test
 from evenodds.inference.joint import Joint, joint_test
+from evenodds.inference.profile import Alternative
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald, wald_test
 from evenodds.rows.base import Rows
-from evenodds.rows.source import read_rows
+from evenodds.rows.door import read_data
+from evenodds.rows.reading import Missing
 from evenodds.validation import join_quoted
 
 Method = Boundary | Joint | Wald
@@ -27,8 +29,11 @@ def asymmetry_test(
     method: str | Method = "boundary",
     alternative: str = "two-sided",
     positive: Any = None,
-    sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    groups: ArrayLike | str | None = None,
+    formula: str | None = None,
+    probabilities: str | None = None,
+    missing: Missing = "refuse",
 ) -> AsymmetryTestResult:
     r"""Test whether the labels of one class are flipped more often than the other's.
 
@@ -38,10 +43,12 @@ def asymmetry_test(
 
     Parameters
     ----------
-    X : array or data frame of shape (n_rows, n_features)
-        Features, without an intercept column.
-    y : array-like of shape (n_rows,)
-        The given labels: 0/1, -1/+1, bool or two strings.
+    X : array, data frame or path
+        Features, without an intercept column. Columns of text become one 0/1 column a level.
+        A path, a list of paths, a folder or a glob names a table (CSV, TSV, Parquet, Feather,
+        .npy, .npz), which may be larger than memory.
+    y : array-like of shape (n_rows,) or str
+        The given labels: 0/1, -1/+1, bool or two strings; or the name of their column in X.
     anchors : Anchors
         Cases whose true posterior is about 1/2.
     method : {"boundary", "joint", "wald"} or Boundary, Joint, Wald
@@ -56,12 +63,20 @@ def asymmetry_test(
         "greater" means that negatives are flipped more often (beta > alpha).
     positive : object, optional
         The positive label; default the larger, True, or the later in sort order.
-    sample_weight : array-like, optional
+    sample_weight : array-like or str, optional
         Frequency weights: a row of weight 3 counts as three rows. They are not
-        sampling weights.
-    groups : array-like, optional
-        Rows that belong together (one patient, one annotator); rows of different
-        groups must be independent.
+        sampling weights. Or their column in X.
+    groups : array-like or str, optional
+        Rows that belong together (one patient, one annotator), or their column in X; rows
+        of different groups must be independent.
+    formula : str, optional
+        Features by a formula, such as ``"log1p(size) + poly(age, 2) + bs(dose, df=5) +
+        C(site)"``; anchors are encoded the same way. ``"y ~ ..."`` names the label too.
+    probabilities : str, optional
+        Column of a model's out-of-sample predicted probabilities, whose log-odds become the
+        single feature.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value; the result says how many were dropped.
 
     Returns
     -------
@@ -121,10 +136,29 @@ def asymmetry_test(
     settings = read_method(method)
     checked_alternative = check_alternative(alternative)
     known = _read_anchors(anchors)
-    rows = read_rows(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
+    rows = read_data(
+        X,
+        y,
+        positive=positive,
+        sample_weight=sample_weight,
+        groups=groups,
+        formula=formula,
+        probabilities=probabilities,
+        missing=missing,
+    )
+    return run_on_rows(rows, known, settings, checked_alternative)
+
+
+def run_on_rows(
+    rows: Rows, anchors: Anchors | None, settings: Method, alternative: Alternative
+) -> AsymmetryTestResult:
+    """Run a test on any source of rows; see `asymmetry_test`."""
     _check_rarer_label(rows)
+    known = anchors
+    if known is not None and rows.encoding is not None:
+        known = known.encoded(rows.encoding, rows.known_columns)
     if isinstance(settings, Joint):
-        return joint_test(rows, known, settings, checked_alternative)
+        return joint_test(rows, known, settings, alternative)
     if known is None:
         raise AnchorError(
             f"anchors is None but method {type(settings).__name__.lower()!r} needs at least one: "
@@ -133,8 +167,8 @@ def asymmetry_test(
             "of positives instead."
         )
     if isinstance(settings, Boundary):
-        return boundary_test(rows, known, settings, checked_alternative)
-    return wald_test(rows, known, settings, checked_alternative)
+        return boundary_test(rows, known, settings, alternative)
+    return wald_test(rows, known, settings, alternative)
 
 
 def _check_rarer_label(rows: Rows) -> None:

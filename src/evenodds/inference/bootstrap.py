@@ -137,8 +137,8 @@ def _check_rows(rows: Rows) -> None:
         )
     if rows.n_rows > MOST_ROWS:
         raise InputError(
-            f"calibration='bootstrap' is for small samples, and X has {rows.n_rows:,} rows: with "
-            "so many the normal distribution is exact; use calibration='asymptotic'."
+            f"calibration='bootstrap' is for small samples, and {rows.called} has {rows.n_rows:,} "
+            "rows: with so many the normal distribution is exact; use calibration='asymptotic'."
         )
 
 

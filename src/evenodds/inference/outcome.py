@@ -65,8 +65,13 @@ def outcome(
         n_anchors=0 if anchors is None else len(anchors),
         tolerance=(0.0, 0.0) if anchors is None else anchors.tolerance_range(),
         shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
-        diagnostics=tuple(check for check in checks if check is not None),
+        diagnostics=(*(check for check in checks if check is not None), *data_notes(rows)),
         profile=profile,
         reference=reference,
         sketch=sketch,
     )
+
+
+def data_notes(rows: Rows) -> tuple[Diagnostic, ...]:
+    """Return what a reader should know of how the rows were read."""
+    return tuple(Diagnostic(name="data", message=note, concern=False) for note in rows.notices)

@@ -10,6 +10,7 @@ from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import rows_check
 from evenodds.inference.lookalike import data_shape, lookalike_check
+from evenodds.inference.outcome import data_notes
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketch import AnchorPosition
@@ -121,6 +122,7 @@ def wald_test(
                 _curve_check(rows, fit),
                 rows_check(rows),
                 lookalike_check("wald", shape, len(anchors), float(anchors.tolerance.mean()), None),
+                *data_notes(rows),
             )
             if check is not None
         ),

@@ -11,9 +11,10 @@ from evenodds.model.covariance import sandwich
 from evenodds.model.problem import LogisticProblem, set_up
 from evenodds.model.scaling import ShiftedCurve
 from evenodds.model.separation import refuse_separation
-from evenodds.model.solver import Optimum, Pilot, chord, newton
-from evenodds.rows.base import Rows
-from evenodds.rows.source import read_rows
+from evenodds.model.solver import Optimum, Pilot, Sample, chord, guided_newton, newton
+from evenodds.rows.base import Rows, sampling_step
+from evenodds.rows.door import read_data
+from evenodds.rows.reading import Missing
 from evenodds.validation import FloatArray, check_choice
 
 Covariance = Literal["information", "sandwich"]
@@ -56,6 +57,8 @@ class LogisticFit:
         Column names where the data has them.
     stopped_because : str
         Why the solver was satisfied.
+    notices : tuple of str
+        What to know of how the data was read, a sentence each.
     inside : ShiftedCurve
         The same curve in shifted features, for predictions that keep their digits.
     """
@@ -69,6 +72,7 @@ class LogisticFit:
     negative: Any
     feature_names: tuple[str, ...] | None
     stopped_because: str
+    notices: tuple[str, ...] = ()
     inside: ShiftedCurve = field(repr=False)
 
     @property
@@ -97,27 +101,39 @@ def fit_logistic(
     y: Any,
     *,
     positive: Any = None,
-    sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    groups: ArrayLike | str | None = None,
     covariance: Covariance = "information",
+    formula: str | None = None,
+    probabilities: str | None = None,
+    missing: Missing = "refuse",
 ) -> LogisticFit:
     """Fit logistic regression by exact maximum likelihood, without a penalty.
 
     Parameters
     ----------
-    X : array or data frame of shape (n_rows, n_features)
-        Features, without an intercept column. Columns may be on any scale.
-    y : array-like of shape (n_rows,)
-        0/1, -1/+1, bool or two strings.
+    X : array, data frame or path
+        Features, without an intercept column. Columns may be on any scale; columns of text
+        become one 0/1 column a level. A path, a list of paths, a folder or a glob names a
+        table (CSV, TSV, Parquet, Feather, .npy, .npz), which may be larger than memory.
+    y : array-like of shape (n_rows,) or str
+        0/1, -1/+1, bool or two strings; or the name of their column in X.
     positive : object, optional
         The positive label; default the larger, True, or the later in sort order.
-    sample_weight : array-like, optional
-        Frequency weights: a row of weight 3 counts as three rows.
-    groups : array-like, optional
-        Rows that belong together (one patient, one annotator). The covariance is
-        then the sandwich with scores summed within groups.
+    sample_weight : array-like or str, optional
+        Frequency weights: a row of weight 3 counts as three rows. Or their column in X.
+    groups : array-like or str, optional
+        Rows that belong together (one patient, one annotator), or their column in X. The
+        covariance is then the sandwich with scores summed within groups.
     covariance : {"information", "sandwich"}
         The sandwich allows for a curve that is not exactly logistic.
+    formula : str, optional
+        Features by a formula, such as ``"log1p(size) + poly(age, 2) + C(site)"``.
+    probabilities : str, optional
+        Column of out-of-sample predicted probabilities, whose log-odds become the single
+        feature.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value.
 
     Returns
     -------
@@ -149,7 +165,16 @@ def fit_logistic(
     array([ 0.11,  1.01, -0.13])
     """
     check_choice(covariance, "covariance", get_args(Covariance))
-    rows = read_rows(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
+    rows = read_data(
+        X,
+        y,
+        positive=positive,
+        sample_weight=sample_weight,
+        groups=groups,
+        formula=formula,
+        probabilities=probabilities,
+        missing=missing,
+    )
     return fit_rows(rows, covariance=covariance)
 
 
@@ -167,6 +192,7 @@ def fit_rows(rows: Rows, *, covariance: Covariance = "information") -> LogisticF
         negative=rows.negative,
         feature_names=rows.feature_names,
         stopped_because=optimum.reason,
+        notices=rows.notices,
         inside=inside,
     )
 
@@ -182,8 +208,8 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
     n_parameters = rows.n_features + 1
     if rows.n_counted <= n_parameters:
         raise InputError(
-            f"X has {rows.n_counted} rows and {rows.n_features} columns: a fit needs more rows "
-            f"than its {n_parameters} parameters, and a test many more."
+            f"{rows.called} has {rows.n_counted} rows and {rows.n_features} columns: a fit needs "
+            f"more rows than its {n_parameters} parameters, and a test many more."
         )
     climbed = _climb_many_rows(rows)
     if climbed is not None:
@@ -228,7 +254,7 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     if rows.n_rows < max(MANY_ROWS, THINNING * n_needed):
         return None
     rng = np.random.default_rng(SAMPLE_SEED)
-    sample = rows.thinned(THINNING, rng)
+    sample = rows.peeked(sampling_step(rows, THINNING), rng)
     small = (
         sample.thinned(THINNING_AGAIN, rng)
         if sample.n_rows >= THINNING_AGAIN * n_needed
@@ -245,11 +271,14 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     if not near.converged:
         return None
     problem = LogisticProblem(rows, scaling)
+    weight = rows.total_weight
     pilot = Pilot(
         start=near.coefficients,
-        information=near.information * (rows.total_weight / sample.total_weight),
-        small=small_problem,
-        small_share=small.total_weight / rows.total_weight,
+        information=near.information * (weight / sample.total_weight),
+        samples=(
+            Sample(small_problem, small.n_rows, small.total_weight / weight),
+            Sample(LogisticProblem(sample, scaling), sample.n_rows, sample.total_weight / weight),
+        ),
     )
-    optimum = chord(problem, pilot)
+    optimum = guided_newton(problem, pilot) if rows.costly else chord(problem, pilot)
     return None if optimum is None else (problem, optimum)

@@ -6,7 +6,7 @@ import numpy as np
 
 from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.scaling import Scaling
-from evenodds.rows.base import Rows
+from evenodds.rows.base import Rows, sampling_step
 from evenodds.validation import FloatArray
 
 # From this many rows on, starts are searched on a small sample and carried to a larger one.
@@ -45,7 +45,7 @@ class NoisyProblem:
         if rows.n_rows < MANY_ROWS:
             return cls(rows, scaling)
         rng = np.random.default_rng(SAMPLE_SEED)
-        chosen = [_thin(rows, rng), rows.thinned(THINNING, rng)]
+        chosen = [_thin(rows, rng), rows.thinned(sampling_step(rows, THINNING), rng)]
         samples = sorted((cls(sample, scaling) for sample in chosen), key=lambda s: s.rows.n_rows)
         return cls(rows, scaling, tuple(samples))
 

@@ -60,7 +60,7 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
     constant = moments.spreads <= CONSTANT * np.abs(means)
     if constant.any():
         _refuse_constant(rows, int(np.argmax(constant)), float(means[np.argmax(constant)]))
-    _check_rank(rows.feature_names, moments)
+    _check_rank(rows, moments)
     scaling = Scaling.by(shift, moments.spreads)
     start = _least_squares_start(moments)
     return LogisticProblem(rows, scaling), start / scaling.factors
@@ -78,7 +78,9 @@ def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:
         moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
     if not np.isfinite(moments.products).all():
         refuse_missing(rows)
-        raise InputError("X has values so large that their squares overflow: rescale its columns.")
+        raise InputError(
+            f"{rows.called} has values so large that their squares overflow: rescale its columns."
+        )
     far = np.abs(moments.means) > FAR_FROM_ZERO * moments.spreads
     if not far.any():
         return moments, None
@@ -112,12 +114,12 @@ def _least_squares_start(moments: ColumnMoments) -> FloatArray:
 
 def _refuse_constant(rows: Rows, column: int, value: float) -> None:
     raise RankError(
-        f"{rows.column(column)} of X is constant (always {value:g}): "
+        f"{rows.column(column)} of {rows.called} is constant (always {value:g}): "
         "the intercept is added for you, so remove it."
     )
 
 
-def _check_rank(names: tuple[str, ...] | None, moments: ColumnMoments) -> None:
+def _check_rank(rows: Rows, moments: ColumnMoments) -> None:
     """Raise if a column is a linear combination of others, naming all involved."""
     norms = np.sqrt(moments.products.diagonal())
     correlation = moments.products / np.outer(norms, norms)
@@ -131,9 +133,9 @@ def _check_rank(names: tuple[str, ...] | None, moments: ColumnMoments) -> None:
     if values[0] > REPEATED:
         return
     involved = np.flatnonzero(np.abs(vectors[:, 0]) > 1e-6 * np.abs(vectors[:, 0]).max())
-    listed = ", ".join(name_column(names, int(column)) for column in involved[:6])
+    listed = ", ".join(name_column(rows.feature_names, int(column)) for column in involved[:6])
     more = f" and {len(involved) - 6} more" if len(involved) > 6 else ""
     raise RankError(
-        f"columns {listed}{more} of X repeat each other (one is a combination of the rest): "
-        "remove one of them."
+        f"columns {listed}{more} of {rows.called} repeat each other (one is a combination of the "
+        "rest): remove one of them."
     )

@@ -15,11 +15,14 @@ from evenodds.validation import FloatArray
 # Root-mean-square change of the linear predictor at which a last step ends the climb. Newton
 # squares the error, so the coefficients end at the rounding floor; the curvature is right to 1e-10.
 LAST_STEP = 1e-10
-# The chord climb may enter its exact Newton step from here: the coefficients still end at the
-# rounding floor, and the curvature is moved along with them by a sample.
-LAST_CHORD_STEP = 4e-7
+# The chord climb may enter its exact Newton step from a point this far away, times the root of
+# the number of rows in its sample: the curvature is moved along that step by the sample, whose
+# error shrinks with that root, and ends right to 2e-8.
+LAST_CHORD_STEP = 2e-8
 MAX_ITERATIONS = 40
 MAX_HALVINGS = 30
+MAX_BENDS = 12
+BENT_ENOUGH = 1e-6
 # A step has gone too far when the slope at its end is this negative, relative to the start.
 OVERSHOT = -0.5
 
@@ -79,13 +82,26 @@ def newton(problem: Likelihood, start: FloatArray, last_step: float = LAST_STEP)
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """The likelihood of some of the rows."""
+
+    likelihood: Likelihood
+    n_rows: int
+    share: float  # of all rows, by weight
+
+    @property
+    def reach(self) -> float:
+        """How large a step the sample can move a curvature along."""
+        return float(LAST_CHORD_STEP * np.sqrt(self.n_rows))
+
+
+@dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a sample of the rows lends to a climb on all of them."""
+    """What samples of the rows lend to a climb on all of them."""
 
     start: FloatArray
     information: FloatArray  # scaled up to all rows
-    small: Likelihood  # of an even smaller sample
-    small_share: float
+    samples: tuple[Sample, ...]  # the smallest first
 
 
 def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
@@ -108,14 +124,15 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
         size = float(np.sqrt(slope / total_curvature))
         # The next error is about this step times the rate at which steps shrink.
         rate = min(size / previous_size, 0.5) if previous_size < np.inf else 0.5
-        if size * rate <= LAST_CHORD_STEP:
+        if size * rate <= pilot.samples[-1].reach:
             coefficients = coefficients + step
             last = problem.evaluate(coefficients)
             final_step = _newton_step(last)
-            if final_step is None or _size(final_step, last) > 2 * LAST_CHORD_STEP:
+            if final_step is None or _size(final_step, last) > 2 * pilot.samples[-1].reach:
                 return None
             there = _polished(coefficients, last, final_step, iteration + 1)
-            return _with_moved_information(there, coefficients, pilot)
+            enough = [s for s in pilot.samples if _size(final_step, last) <= s.reach]
+            return _corrected(there, final_step, enough[0] if enough else pilot.samples[-1])
         next_score = problem.score(coefficients + step)
         if not next_score @ step > OVERSHOT * slope or size > previous_size:
             return None
@@ -124,17 +141,59 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
     return None
 
 
-def _with_moved_information(there: Optimum, before: FloatArray, pilot: Pilot) -> Optimum:
-    """Return the optimum with its curvature moved along the last step.
+def guided_newton(problem: Likelihood, pilot: Pilot) -> Optimum | None:
+    """Climb by Newton steps that a sample bends, for rows that are costly to read.
 
-    The curvature was summed at `before`. How it changes over so small a step is
-    well enough known from a small sample: the error left is a fraction of 1e-7.
+    All that a Newton step leaves out is taken from the sample, so a step ends about the
+    sample's own error times its square away from the optimum: two passes do. Returns None
+    when the sample misleads, for Newton to take over.
     """
-    change = (
-        pilot.small.evaluate(there.coefficients).information
-        - pilot.small.evaluate(before).information
-    )
-    return replace(there, information=there.information + change / pilot.small_share)
+    coefficients, sample, previous_size = pilot.start, pilot.samples[-1], np.inf
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        here = problem.evaluate(coefficients)
+        step = _newton_step(here)
+        if step is None:
+            return None
+        size = _size(step, here)
+        if size <= sample.reach:
+            return _corrected(_polished(coefficients, here, step, iteration), step, sample)
+        if not size < previous_size / 2:
+            return None
+        coefficients, previous_size = _bent(coefficients, step, here, sample), size
+    return None
+
+
+def _bent(
+    coefficients: FloatArray, step: FloatArray, here: Evaluation, sample: Sample
+) -> FloatArray:
+    """Return where a Newton step leads when the sample supplies all it leaves out."""
+    near, bent = sample.likelihood.evaluate(coefficients), step
+    for _ in range(MAX_BENDS):
+        score = sample.likelihood.score(coefficients + bent)
+        left_over = (score - near.score + near.information @ bent) / sample.share
+        following: FloatArray = np.linalg.solve(here.information, here.score + left_over).astype(
+            np.float64
+        )
+        settled = np.abs(following - bent).max() <= BENT_ENOUGH * np.abs(bent).max()
+        bent = following
+        if settled:
+            break
+    return coefficients + bent
+
+
+def _corrected(there: Optimum, step: FloatArray, sample: Sample) -> Optimum:
+    """Return the optimum with what the last step left out, as a sample of the rows shows it.
+
+    A Newton step neglects that the curvature changes along it. Over so small a step that
+    change is well enough known from the sample: it moves the curvature to where the step
+    ends, and gives the step its third-order term.
+    """
+    near = sample.likelihood.evaluate(there.coefficients - step)
+    far = sample.likelihood.evaluate(there.coefficients)
+    left_over = (far.score - near.score + near.information @ step) / sample.share
+    information = there.information + (far.information - near.information) / sample.share
+    correction = np.linalg.solve(information, left_over)
+    return replace(there, coefficients=there.coefficients + correction, information=information)
 
 
 def with_secant(inverse: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:

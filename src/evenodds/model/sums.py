@@ -169,8 +169,10 @@ class WeightedGram:
         self._gram = dsyrk(1.0, scaled.T, beta=1.0, c=self._gram, overwrite_c=1)
 
     def _add_general(self, features: FloatArray, weights: FloatArray) -> None:
-        # NumPy's inner loop runs along the last axis: the long one for the narrowest blocks.
-        order: Literal["C", "F"] = "C" if features.shape[1] <= LONG_WAY_UP_TO else "F"
+        # NumPy's inner loop runs along the last axis: the long one for the narrowest blocks, and
+        # for those whose columns lie one after another.
+        long_way = features.shape[1] <= LONG_WAY_UP_TO or features.strides[0] < features.strides[1]
+        order: Literal["C", "F"] = "C" if long_way else "F"
         self._gram += np.multiply(features.T, weights, order=order) @ features
 
     def merge(self, other: Self) -> None:

@@ -18,7 +18,7 @@ from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.joint import Joint
 from evenodds.inference.noise_aware import FittedRows, boundary_direction, joint_direction
 from evenodds.inference.null_fits import NullFits
-from evenodds.inference.wald import AnchoredCurve, Wald
+from evenodds.inference.wald import Wald
 from evenodds.inference.weights import equal_weights
 from evenodds.model.evidence import Evidence
 from evenodds.model.logistic import LogisticFit, fit_rows
@@ -178,28 +178,39 @@ class WaldCentres:
         # The fit as the test sees it; where cases are copied it knows the groups.
         sandwich = method.covariance == "sandwich" or world.row_copies > 1
         self.fit: LogisticFit = self.robust if sandwich else fit_rows(rows)
-        self._sets: dict[AnchorPlan, list[Anchors]] = {}
+        self._at_sets: dict[AnchorPlan, tuple[FloatArray, FloatArray, FloatArray]] = {}
 
     def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
         share = self.examples.share(n_rows)
-        if plan not in self._sets:
-            self._sets[plan] = list(self.examples.anchor_sets(plan, erring=True))
-        return [self._centre(anchors, share) for anchors in self._sets[plan]]
+        if plan not in self._at_sets:
+            self._at_sets[plan] = self._sets_of(plan)
+        distances, stated, actual = self._at_sets[plan]
+        own, shared = plan.tolerance**2 / 3, plan.shared_tolerance**2 / 3
+        slope = 0.25 - own - shared
+        null_variance = slope**2 * share * stated + own / plan.n_anchors + shared
+        means = distances / np.sqrt(null_variance)
+        spreads = np.sqrt(share * actual / null_variance)
+        return [Centre(*pair) for pair in zip(means.tolist(), spreads.tolist(), strict=True)]
 
-    def _centre(self, anchors: Anchors, share: float) -> Centre:
-        points, weights = anchors.points, equal_weights(len(anchors))
-        posteriors = expit(self.fit.log_odds(points))
-        curve = AnchoredCurve(
-            posteriors=posteriors,
-            log_odds_covariance=share * self.fit.log_odds_covariance(points),
-            error_covariance=anchors.error_covariance(),
-            error_variances=(anchors.tolerance**2 + anchors.shared_tolerance**2) / 3,
-            weights=weights,
+    def _sets_of(self, plan: AnchorPlan) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what no number of rows changes, for every set of anchors.
+
+        The distance of the mean posterior from 1/2; the variance of the log-odds at the mean
+        anchor as the test states it; and that of the mean posterior as it is.
+        """
+        sets = self.examples.anchor_sets(plan, erring=True)
+        points = np.stack([anchors.points for anchors in sets])
+        flat = points.reshape(-1, points.shape[2])
+        posteriors = expit(self.fit.log_odds(flat)).reshape(points.shape[:2])
+        design = self.fit.inside.design(flat).reshape(*points.shape[:2], -1)
+        mean_anchors = design.mean(axis=1)
+        levers = np.einsum("sk,skd->sd", posteriors * (1 - posteriors), design) / plan.n_anchors
+        return (
+            posteriors.mean(axis=1) - 0.5,
+            np.einsum("sd,de,se->s", mean_anchors, self.fit.inside.covariance, mean_anchors),
+            np.einsum("sd,de,se->s", levers, self.robust.inside.covariance, levers),
         )
-        lever = weights * posteriors * (1 - posteriors)
-        variance = share * lever @ self.robust.log_odds_covariance(points) @ lever
-        return Centre(curve.z(0.0), float(np.sqrt(variance / curve.variance(0.0))))
 
 
 def centres(

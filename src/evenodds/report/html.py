@@ -1,6 +1,5 @@
 """The report: one HTML file that needs nothing else, a minute's reading first."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,13 +32,10 @@ class Source:
         Of the data.
     command : str or None
         Command line that made it.
-    notes : sequence of str
-        More that was noticed on the way.
     """
 
     name: str | None = None
     command: str | None = None
-    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,15 @@ that does this; nothing else knows how many rows there were, except as a number.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.validation import FloatArray
+
+if TYPE_CHECKING:
+    from evenodds.rows.encoding.base import Encoding
 
 IntArray = NDArray[np.int64]
 
@@ -20,6 +23,8 @@ IntArray = NDArray[np.int64]
 NARROW_BLOCK_ROWS = 8192
 WIDE_BLOCK_ROWS = 1024
 WIDE_FROM = 40
+# A sample is held in memory and has at most this many numbers (50 MiB).
+LARGEST_SAMPLE = 6_500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,7 @@ class Block:
     weights: FloatArray | None  # how many rows each row stands for; None means one
     groups: IntArray | None  # which group each row belongs to, 0, 1, 2, ...
     start: int  # number of the first row
+    numbers: IntArray | None = None  # of the rows in their table, where some were left out
 
 
 class RowSum(Protocol):
@@ -69,6 +75,18 @@ class Rows(ABC):
         Rows counted with their frequency weights.
     weighted : bool
         Whether any row counts for more or less than one.
+    encoding : Encoding or None
+        How columns became features, where that is more than taking them as they are.
+    notices : tuple of str
+        What a user should know of how the rows were read, a sentence each.
+    known_columns : tuple of str
+        All columns of the table the rows come from, features or not.
+    called : str
+        What messages call the data.
+    costly : bool
+        Whether reading the rows costs far more than the arithmetic of a pass.
+    advice_on_missing : str
+        How to have rows with missing values dropped, as the end of a sentence.
     """
 
     n_rows: int
@@ -80,6 +98,12 @@ class Rows(ABC):
     n_groups: int | None
     total_weight: float
     weighted: bool
+    encoding: "Encoding | None" = None
+    notices: tuple[str, ...] = ()
+    known_columns: tuple[str, ...] = ()
+    called: str = "X"
+    advice_on_missing: str = ""
+    costly: bool = False
 
     @abstractmethod
     def sum_over_rows(self, empty: S) -> S:
@@ -88,6 +112,26 @@ class Rows(ABC):
     @abstractmethod
     def thinned(self, step: int, rng: np.random.Generator) -> "Rows":
         """Return a source of about one row in `step`, drawn at random."""
+
+    def peeked(self, step: int, rng: np.random.Generator) -> "Rows":
+        """Return about one row in `step`, by whichever way is quickest.
+
+        Unlike `thinned`, it may take runs of rows: good enough to lend a climb its start,
+        not to draw conclusions from.
+        """
+        return self.thinned(step, rng)
+
+    def as_read(self) -> "Rows":
+        """Return the rows before any encoding, to look for missing values."""
+        return self
+
+    def unheld(self) -> "Rows":
+        """Return the rows with their own numbers, should a copy in memory have lost them."""
+        return self
+
+    def place(self, row: int, column: int) -> str:
+        """Say where a value is, the way a message needs it."""
+        return f"row {row}, {self.column(column)}"
 
     def positive_weight(self) -> float:
         """Return how many rows have the positive label, counted with their weights."""
@@ -115,6 +159,11 @@ class PositiveWeight:
 def name_column(names: tuple[str, ...] | None, number: int) -> str:
     """Return the quoted name of a column, or its number where columns have no names."""
     return repr(names[number]) if names is not None else str(number)
+
+
+def sampling_step(rows: Rows, at_least: int) -> int:
+    """Return a step for `thinned`, larger where the sample would fill memory."""
+    return max(at_least, -(-rows.n_rows * rows.n_features // LARGEST_SAMPLE))
 
 
 def rows_in_a_block(n_features: int) -> int:

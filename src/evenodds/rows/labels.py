@@ -34,7 +34,7 @@ class Labels:
         return chosen if self.as_is else (chosen == self.positive_value).astype(np.float64)
 
 
-def read_labels(y: Any, positive: Any = None) -> Labels:
+def read_labels(y: Any, positive: Any = None, name: str = "y") -> Labels:
     """Check that `y` holds two labels and decide which one is positive.
 
     Parameters
@@ -43,16 +43,18 @@ def read_labels(y: Any, positive: Any = None) -> Labels:
         0/1, -1/+1, bool or two strings.
     positive : object, optional
         The positive label. Default: the larger number, True, or the later in sort order.
+    name : str
+        What messages call the labels.
     """
-    values = as_labels(y, "y")
+    values = as_labels(y, name)
     if values.ndim == 2 and 1 in values.shape:
         values = values.ravel()
     if values.ndim != 1:
-        raise InputError(f"y has shape {values.shape} but must be one column of labels.")
+        raise InputError(f"{name} has shape {values.shape} but must be one column of labels.")
     if len(values) == 0:
-        raise InputError("y is empty: give one label a row.")
+        raise InputError(f"{name} is empty: give one label a row.")
     numeric = values.dtype.kind in "iufb"
-    low, high = _two_numbers(values) if numeric else _two_of_any_kind(values)
+    low, high = _two_numbers(values, name) if numeric else _two_of_any_kind(values, name)
     chosen, other = _choose_positive(low, high, positive)
     stored = chosen
     if not numeric:  # a byte a row from here on, however long the labels are
@@ -89,36 +91,38 @@ def plain(label: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _two_numbers(values: NDArray[Any]) -> tuple[Any, Any]:
+def _two_numbers(values: NDArray[Any], name: str) -> tuple[Any, Any]:
     """Return the two values of a numeric column without sorting it."""
     low, high = values.min(), values.max()
     if np.isnan(low) or np.isnan(high):
-        _refuse_missing(np.isnan(values))
+        _refuse_missing(np.isnan(values), name)
     if np.isinf(low) or np.isinf(high):
-        raise InputError("y holds an infinite value: labels must be two ordinary values.")
+        raise InputError(f"{name} holds an infinite value: labels must be two ordinary values.")
     if low == high:
-        _refuse_one_label(low)
+        _refuse_one_label(low, name)
     if not np.logical_or(values == low, values == high).all():
-        _refuse_many_labels(np.unique(values))
+        _refuse_many_labels(np.unique(values), name)
     return low, high
 
 
-def _two_of_any_kind(values: NDArray[Any]) -> tuple[Any, Any]:
+def _two_of_any_kind(values: NDArray[Any], name: str) -> tuple[Any, Any]:
     """Return the two values of a column of strings or other objects, in sort order."""
     try:
         distinct = set(values.tolist())
     except TypeError:
-        raise InputError("y holds lists or other containers: give one label a row.") from None
+        raise InputError(f"{name} holds lists or other containers: give one label a row.") from None
     if any(is_missing(value) for value in distinct):
-        _refuse_missing(np.fromiter(map(is_missing, values.tolist()), bool, len(values)))
+        missing = np.fromiter(map(is_missing, values.tolist()), bool, len(values))
+        _refuse_missing(missing, name)
     if len(distinct) == 1:
-        _refuse_one_label(distinct.pop())
+        _refuse_one_label(distinct.pop(), name)
     try:
         ordered = sorted(distinct)
     except TypeError:
         ordered = sorted(distinct, key=str)
+    _refuse_spellings(ordered, name)
     if len(ordered) > 2:
-        _refuse_many_labels(ordered)
+        _refuse_many_labels(ordered, name)
     return ordered[0], ordered[1]
 
 
@@ -145,24 +149,37 @@ def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
     )
 
 
-def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     count, first = int(missing.sum()), int(np.argmax(missing))
     raise InputError(
-        f"y has {count} missing value{'s' if count > 1 else ''}, the first in row {first}: "
+        f"{name} has {count} missing value{'s' if count > 1 else ''}, the first in row {first}: "
         "drop the rows without a label."
     )
 
 
-def _refuse_one_label(label: Any) -> None:
+def _refuse_spellings(labels: list[Any], name: str) -> None:
+    """Refuse labels that differ only in case or blanks: they are one label, or a trap."""
+    folded: dict[Any, Any] = {}
+    for label in labels:
+        key = label.strip().casefold() if isinstance(label, str) else label
+        twin = folded.setdefault(key, label)
+        if twin != label:
+            raise InputError(
+                f"{name} has labels {twin!r} and {label!r}, which differ only in case or blanks: "
+                "write each label one way."
+            )
+
+
+def _refuse_one_label(label: Any, name: str) -> None:
     raise InputError(
-        f"y has one label only ({plain(label)!r}) but this test needs two: "
+        f"{name} has one label only ({plain(label)!r}) but this test needs two: "
         "check the label column, or that rows of both classes were read."
     )
 
 
-def _refuse_many_labels(labels: Any) -> None:
+def _refuse_many_labels(labels: Any, name: str) -> None:
     shown = join_quoted([plain(label) for label in labels], limit=5)
     raise InputError(
-        f"y has {len(labels)} distinct labels ({shown}) but this test needs 2: "
+        f"{name} has {len(labels)} distinct labels ({shown}) but this test needs 2: "
         "keep the rows of two of them."
     )

@@ -19,7 +19,8 @@ class MissingPlaces:
         if not bad.any():
             return
         row, column = (int(places[0]) for places in np.nonzero(bad))
-        self._note_place((block.start + row, column))
+        number = block.start + row if block.numbers is None else int(block.numbers[row])
+        self._note_place((number, column))
         n_missing = int(np.isnan(block.features).sum())
         self.n_missing += n_missing
         self.n_infinite += int(bad.sum()) - n_missing
@@ -36,10 +37,13 @@ class MissingPlaces:
 
 def refuse_missing(rows: Rows) -> None:
     """Raise with the count and the first place, if any value is missing or infinite."""
-    places = rows.sum_over_rows(MissingPlaces())
+    seen, advice = rows.as_read(), f"drop or fill them before testing{rows.advice_on_missing}"
+    places = seen.sum_over_rows(MissingPlaces())
+    if places.first is None and seen is not rows:
+        seen, places = rows, rows.unheld().sum_over_rows(MissingPlaces())
+        advice = "no row of the data lacks one, so change that term, or leave such rows out"
     if places.first is None:
         return
-    row, column = places.first
     counts = [
         f"{count} {kind}"
         for count, kind in ((places.n_missing, "missing"), (places.n_infinite, "infinite"))
@@ -47,6 +51,6 @@ def refuse_missing(rows: Rows) -> None:
     ]
     plural = "s" if places.n_missing + places.n_infinite > 1 else ""
     raise InputError(
-        f"X has {' and '.join(counts)} value{plural}, the first in row {row}, "
-        f"{rows.column(column)}: drop or fill them before testing."
+        f"{rows.called} has {' and '.join(counts)} value{plural}, the first in "
+        f"{seen.place(*places.first)}: {advice}."
     )

@@ -1,7 +1,7 @@
 """Turning what the user passes as X and y into a source of rows."""
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,9 @@ from evenodds.rows.base import IntArray
 from evenodds.rows.labels import Labels, as_labels, is_missing, plain, read_labels
 from evenodds.rows.memory import ArrayRows, ColumnRows, MemoryRows, RowDetails
 from evenodds.validation import FloatArray, check_vector, join_quoted
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 # Either a 2-D array, or a frame's columns with their names.
 Features = NDArray[Any] | dict[str, NDArray[Any]]
@@ -111,15 +114,21 @@ def _as_numbers(array: NDArray[Any], name: str) -> FloatArray:
         ) from None
 
 
-def _frame_columns(X: Any, name: str) -> dict[str, NDArray[Any]] | None:
-    """Return a data frame's columns, or None if X is not a data frame."""
+def as_frame(X: Any, name: str) -> "nw.DataFrame[Any] | None":
+    """Return a data frame of any library as one of narwhals, or None if X is none."""
     import narwhals as nw  # noqa: PLC0415 - only data frames need it, and it costs 30 ms
 
     _refuse_repeated_names(X, name)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise InputError(f"{name} is a lazy frame: collect it first.")
-    if not isinstance(frame, nw.DataFrame):
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _frame_columns(X: Any, name: str) -> dict[str, NDArray[Any]] | None:
+    """Return a data frame's columns, or None if X is not a data frame."""
+    frame = as_frame(X, name)
+    if frame is None:
         return None
     return {str(n): _column_numbers(frame.get_column(n), name) for n in frame.columns}
 

@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import InputError
+from evenodds.inference.bootstrap import AllFeatures
 from evenodds.model.robust import fit_robust
+from evenodds.rows.base import Rows
+from evenodds.rows.door import read_data
 from evenodds.rows.missing import refuse_missing
 from evenodds.rows.source import read_features, read_rows, shape_of
 from evenodds.simulation.curves import LinearIndex
@@ -17,6 +20,9 @@ from evenodds.validation import FloatArray, check_vector
 # Anchors are sought among this share of the rows, those nearest the boundary.
 NEAR_SHARE = 0.1
 FEWEST_NEAR = 50
+# Cases kept of a larger data set, which are as good as all to draw from.
+MOST_ROWS = 50_000
+SAMPLE_SEED = 20210303
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +95,24 @@ def data_world(
             "alpha, beta and positive describe the labels in y but coefficients are given "
             "instead: leave them out."
         )
-    features = _matrix(X)
-    if y is not None:
-        rows = read_rows(X, y, positive=positive)
-        curve = fit_robust(rows, alpha=alpha, beta=beta).coefficients
-    else:
-        curve = _read_coefficients(coefficients, features.shape[1])
+    if y is None:
+        features = _matrix(X)
+        return _resampled(features, _read_coefficients(coefficients, features.shape[1]), name)
+    return world_of_rows(read_data(X, y, positive=positive), alpha=alpha, beta=beta, name=name)
+
+
+def world_of_rows(
+    rows: Rows, *, alpha: float | None = None, beta: float | None = None, name: str = "your data"
+) -> World:
+    """Make a world of rows from any source; of many rows a sample will do."""
+    if rows.n_rows > MOST_ROWS:
+        rows = rows.thinned(-(-rows.n_rows // MOST_ROWS), np.random.default_rng(SAMPLE_SEED))
+    curve = fit_robust(rows, alpha=alpha, beta=beta).coefficients
+    return _resampled(rows.sum_over_rows(AllFeatures()).stacked(), curve, name)
+
+
+def _resampled(features: FloatArray, curve: FloatArray, name: str) -> World:
+    """Return the world of these cases and this curve."""
     covariance = np.atleast_2d(np.cov(features, rowvar=False))
     # Moving along here is the shortest way to the boundary as the features vary together.
     index = LinearIndex(curve, direction=covariance @ curve[1:])

@@ -108,6 +108,11 @@ def rejection_rate(
     RejectionRate
         An interrupt returns what is finished, with a warning.
 
+    Raises
+    ------
+    InputError
+        If the test cannot be done on any of the data sets; the message is that of the test.
+
     Examples
     --------
     >>> import evenodds as eo
@@ -135,8 +140,9 @@ def rejection_rate(
         shared_tolerance=shared,
         seed=check_whole(seed, "seed"),
     )
+    of_runs = PValues(setting, test, check_alternative(alternative))
     done = carry_out(
-        PValues(setting, test, check_alternative(alternative)),
+        of_runs,
         [range(start, min(start + step, runs)) for start in range(0, runs, step)],
         workers=check_whole(workers, "workers", at_least=1),
         progress=progress,
@@ -150,6 +156,8 @@ def rejection_rate(
             stacklevel=2,
         )
     rejections, failures = int((pvalues < level).sum()), int(np.isnan(pvalues).sum())
+    if failures == len(pvalues):
+        of_runs.of_trial(setting.draw(0))  # says what is wrong with all of them
     low, high = wilson_interval(rejections, len(pvalues))
     return RejectionRate(
         rate=rejections / len(pvalues),

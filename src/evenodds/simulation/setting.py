@@ -92,12 +92,16 @@ class PValues:
         return pvalues
 
     def _of_trial(self, trial: Trial) -> float:
-        """Return the p-value of one data set."""
+        """Return the p-value of one data set, nan if the test could not be done."""
         try:
-            if not isinstance(self.method, Method):
-                return float(self.method(trial))
-            rows = read_rows(trial.features, trial.labels, groups=trial.groups)
-            z, reference = null_statistic(rows, trial.anchors, self.method)
+            return self.of_trial(trial)
         except EvenoddsError:
             return float("nan")
+
+    def of_trial(self, trial: Trial) -> float:
+        """Return the p-value of one data set, or say why there is none."""
+        if not isinstance(self.method, Method):
+            return float(self.method(trial))
+        rows = read_rows(trial.features, trial.labels, groups=trial.groups)
+        z, reference = null_statistic(rows, trial.anchors, self.method)
         return reference.pvalue(z, self.alternative)

@@ -158,8 +158,8 @@ def atlas_verdicts(atlas: dict[str, Any]) -> list[str]:
         called = "rejects" if method in METHODS else f"is off by more than {NOTICED:g}"
         if not worlds:
             verdicts.append(
-                f"{method}: holds its level in all {settings} ({called} at most "
-                f"{own['rate'].max():.0%})."
+                f"{method}: surely above {HELD:.0%} in none of {settings} ({called} in at most "
+                f"{own['rate'].max():.0%} of runs)."
             )
             continue
         there = kept(own, np.isin(own["world"], worlds))

@@ -35,7 +35,7 @@ def plain(table):
 
 
 def test_a_file_of_another_kind(says, anchors, tmp_path):
-    text = "rows.xlsx is not a table: give one of '.csv', '.tsv', '.txt', '.parquet' or '.pq'."
+    text = "rows.xlsx is not a table: give one of '.csv', '.tsv', '.txt', '.parquet', '.pq', '.fea"
     says(text, "test", tmp_path / "rows.xlsx", "--label y", anchors)
 
 
@@ -45,7 +45,8 @@ def test_a_file_that_is_not_there(says, anchors, tmp_path):
 
 def test_a_folder_in_place_of_a_file(says, anchors, tmp_path):
     (tmp_path / "rows.csv").mkdir()
-    says("there is no file ", "test", tmp_path / "rows.csv", "--label y", anchors)
+    text = "rows.csv is a folder without tables: give one of '.csv'"
+    says(text, "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
 def test_an_empty_file(says, anchors, tmp_path):
@@ -171,19 +172,22 @@ def test_stated_posteriors_that_the_method_cannot_use(says, table, tmp_path):
 def test_a_label_left_empty(says, other_table, plain):
     plain["diagnosis"] = plain["diagnosis"].where(plain["diagnosis"] == "ill")
     count = int(plain["diagnosis"].isna().sum())
-    says(f"y has {count} missing values", *other_table(plain))
+    says(f"column 'diagnosis' has {count} missing values", *other_table(plain))
 
 
 def test_a_numeric_label_left_empty(says, other_table, table):
     frame = table[["age", "dose", "code"]].astype(object)
     frame.loc[7, "code"] = None
-    says("y has 1 missing value, the first in row 7", *other_table(frame, label="code"))
+    text = "column 'code' has 1 missing value, the first in row 8 of "
+    says(text, *other_table(frame, label="code"))
 
 
 def test_a_value_left_empty(says, other_table, plain):
     plain.loc[10, "dose"] = np.nan
-    text = "X has 1 missing value, the first in row 10, column 'dose': drop or fill them"
-    says(text, *other_table(plain))
+    arguments = other_table(plain)
+    place = f"row 11 of {arguments[1]} (counted from 1 after the header)"
+    text = f"has 1 missing value, the first in {place}, column 'dose': drop or fill them"
+    says(text, *arguments)
 
 
 def test_a_value_left_empty_is_counted_in_the_rows_of_the_file(says, table, tmp_path):
@@ -191,14 +195,14 @@ def test_a_value_left_empty_is_counted_in_the_rows_of_the_file(says, table, tmp_
     frame.loc[10, "dose"] = np.nan
     frame.to_csv(tmp_path / "rows.csv", index=False)
     arguments = ["test", tmp_path / "rows.csv", "--label", "code", "--anchor-column", "flag"]
-    says("the first in row 10, column 'dose'", *arguments)
+    says(f"the first in row 11 of {tmp_path}/rows.csv (counted from 1 ", *arguments)
 
 
 @pytest.mark.parametrize(
     ("column", "text"),
     [
-        (["x"] * 300, "column 'more' of anchors holds string values, not numbers"),
-        (pd.date_range("2020", periods=300), "column 'more' of anchors holds dates or times"),
+        (["x"] * 300, "rows.csv holds one text only ('x'): leave it out."),
+        (pd.date_range("2020", periods=300), "rows.csv holds dates or times: turn it into a"),
     ],
 )
 def test_a_column_that_is_no_number(says, plain, tmp_path, column, text):
@@ -210,23 +214,25 @@ def test_a_column_that_is_no_number(says, plain, tmp_path, column, text):
 
 def test_negative_weights(says, other_table, plain):
     arguments = other_table(plain.assign(times=-1))
-    says("is -1 in row 0 but must not be negative", *arguments, "--weight", "times")
+    text = f"column 'times' is -1 in row 1 of {arguments[1]} (counted from 1 after the header) but"
+    says(text, *arguments, "--weight", "times")
 
 
 def test_weights_of_text(says, files):
     arguments = ["test", files / "rows.csv", "--label", "code", "--features", "age,dose"]
     anchors = ["--anchors", files / "toss_ups.csv"]
-    says("sample_weight must hold numbers", *arguments, *anchors, "--weight", "diagnosis")
+    text = "column 'diagnosis' of"
+    says(text, *arguments, *anchors, "--weight", "diagnosis")
 
 
 def test_one_group(says, other_table, plain):
     arguments = other_table(plain.assign(who="me"))
-    says("groups has one group only ('me')", *arguments, "--group", "who")
+    says("column 'who' has one group only ('me')", *arguments, "--group", "who")
 
 
 def test_a_group_left_empty(says, other_table, plain):
     arguments = other_table(plain.assign(who=[None, *("ab" * 149), "a"]))
-    says("groups has 1 missing value(s), the first in row 0", *arguments, "--group", "who")
+    says("column 'who' has 1 missing value, the first in row 1 of", *arguments, "--group", "who")
 
 
 def test_a_positive_that_is_no_label(says, basic):

@@ -19,7 +19,7 @@ def written(tmp_path_factory, shell):
 
 def test_the_report_names_the_data_and_the_command(written):
     page, _, path = written
-    assert "patients.csv, diagnosis</title>" in page
+    assert "patients.csv: diagnosis</title>" in page
     assert f"--format json --report {path}</code>" in page
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenodds.model.solver import Evaluation, Pilot, chord, newton
+from evenodds.model.solver import Evaluation, Pilot, Sample, chord, guided_newton, newton
 
 
 class Hill:
@@ -46,8 +46,7 @@ def pilot(hill, start):
     return Pilot(
         start=at,
         information=hill.evaluate(at).information,
-        small=Hill(hill.top),
-        small_share=1.0,
+        samples=(Sample(Hill(hill.top), 400, 1.0),),
     )
 
 
@@ -92,6 +91,37 @@ def test_the_chord_climb_takes_the_curvature_once():
     assert hill.n_full - before == 1
 
 
+def test_the_curvature_is_that_of_the_top():
+    hill = Hill([1.0, -0.5])
+    optimum = chord(hill, pilot(hill, [0.9, -0.4]))
+    assert optimum.information == pytest.approx(np.eye(2), abs=1e-12)
+
+
 def test_a_misleading_sample_ends_the_chord_climb():
     hill = Hill([8.0])
     assert chord(hill, pilot(hill, [0.0])) is None
+
+
+def test_the_guided_climb_reaches_the_top():
+    hill = Hill([1.0, -0.5])
+    optimum = guided_newton(hill, pilot(hill, [0.9, -0.4]))
+    assert optimum.coefficients == pytest.approx([1.0, -0.5], abs=1e-12)
+
+
+def test_the_guided_climb_takes_two_passes():
+    hill = Hill([1.0, -0.5])
+    lent = pilot(hill, [0.9, -0.4])
+    before = hill.n_full
+    guided_newton(hill, lent)
+    assert (hill.n_full - before, hill.n_scores) == (2, 0)
+
+
+def test_a_misleading_sample_ends_the_guided_climb():
+    hill = Hill([1.0])
+    lent = Pilot(np.zeros(1), np.eye(1), (Sample(Hill([4.0]), 400, 1.0),))
+    assert guided_newton(hill, lent) is None
+
+
+def test_the_guided_climb_gives_up_without_curvature():
+    plain = Plain([0.0])
+    assert guided_newton(plain, Pilot(np.zeros(1), np.eye(1), (Sample(plain, 400, 1.0),))) is None

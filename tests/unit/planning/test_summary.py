@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from evenodds.noise import ClassConditionalNoise, UniformNoise
-from evenodds.planning.summary import AnchorVariance, type_two_ratio, wald_power
+from evenodds.planning.summary import AnchorVariance, Centre, type_two_ratio, wald_power
 
 NOISE = ClassConditionalNoise(0.3, 0.1)
 N_DRAWS = 200_000
@@ -126,3 +126,54 @@ def test_impossible_numbers_of_anchors_are_refused(refused, k):
 def test_impossible_summaries_are_refused(refused, settings, message):
     with refused(message):
         wald_power(**{"noise": NOISE, "variance": 0.01, **settings})
+
+
+def test_a_statistic_rejects_as_often_as_its_normal_law_says():
+    """By hand: P(|N(2, 0.8^2)| > 1.959964) = 1 - Phi(-0.050) + Phi(-4.950)."""
+    above = stats.norm.sf((stats.norm.isf(0.025) - 2) / 0.8)
+    below = stats.norm.cdf((-stats.norm.isf(0.025) - 2) / 0.8)
+    assert Centre(2.0, 0.8).power(0.05, "two-sided") == pytest.approx(above + below, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("alternative", "expected"),
+    [("greater", stats.norm.sf(stats.norm.isf(0.1) - 1.5)), ("less", stats.norm.cdf(-2.7815516))],
+)
+def test_a_one_sided_statistic_rejects_on_its_side_alone(alternative, expected):
+    assert Centre(1.5).power(0.1, alternative) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_a_statistic_centred_at_zero_rejects_at_its_level(alternative):
+    assert Centre(0.0).power(0.03, alternative) == pytest.approx(0.03, rel=1e-12)
+
+
+def test_the_power_of_one_sided_tests_is_that_of_their_sides():
+    greater = wald_power(NOISE, 0.004, alternative="greater")
+    less = wald_power(NOISE, 0.004, alternative="less")
+    both = wald_power(NOISE, 0.004, significance=0.1)
+    assert less > 100 * greater  # positives are flipped more often here
+    assert less + greater == pytest.approx(both, rel=1e-12)
+
+
+def test_more_rows_shrink_the_variance_in_proportion():
+    variance = AnchorVariance(single=0.1, floor=0.02, n_rows=500)
+    assert variance.of(4, 2000) == pytest.approx((0.02 + 0.08 / 4) / 4, rel=1e-14)
+
+
+def test_the_rows_it_is_for_leave_the_variance_as_it_is():
+    variance = AnchorVariance(single=0.1, floor=0.02, n_rows=500)
+    assert variance.of(4, 500) == variance.of(4)
+
+
+def test_a_variance_for_unknown_rows_does_not_say_what_more_rows_bring(refused):
+    with refused(
+        "AnchorVariance has no n_rows, so how its variance shrinks with more rows is unknown: say "
+        "how many rows it is for."
+    ):
+        AnchorVariance(single=0.1).of(4, 500)
+
+
+def test_a_variance_is_for_whole_rows(refused):
+    with refused("n_rows is 0 but must be a whole number of at least 1."):
+        AnchorVariance(single=0.1, n_rows=0)

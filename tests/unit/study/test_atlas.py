@@ -93,7 +93,8 @@ def test_a_broken_level_is_named():
 
 def test_a_level_that_holds_is_said_to_hold():
     assert atlas_verdicts(verdict_table([10, 14])) == [
-        "wald: holds its level in all 2 settings under uniform noise (rejects at most 7%)."
+        "wald: surely above 8% in none of 2 settings under uniform noise (rejects in at most 7% of "
+        "runs)."
     ]
 
 

@@ -1,0 +1,1 @@
+"""Encodings: which columns are read, and how a record batch becomes features."""

@@ -1,0 +1,159 @@
+"""Rows of a table: which columns play which part, how they are encoded, which rows count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from evenodds.errors import AnchorError, InputError
+from evenodds.rows.encoding.base import Encoding
+from evenodds.rows.encoding.columns import learn_columns
+from evenodds.rows.encoding.formula import learn_formula
+from evenodds.rows.encoding.formula_text import FormulaText
+from evenodds.rows.encoding.probability import learn_probability
+from evenodds.rows.learning import learn_roles
+from evenodds.rows.roles import Columns
+from evenodds.rows.selection import Selection, filtered, read_marks
+from evenodds.rows.streamed import BatchReader, Progress, StreamedRows
+from evenodds.rows.tables.base import Table
+from evenodds.rows.tables.opening import open_table
+from evenodds.rows.tables.spool import HELD_BYTES
+from evenodds.validation import FloatArray, check_choice, join_quoted, near_misses
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Missing = Literal["refuse", "drop"]
+
+# More features than this make a covariance of a gigabyte and more.
+MOST_FEATURES = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a table is read for: the part of each column, and how features are made."""
+
+    columns: Columns
+    formula: FormulaText | None = None
+    probabilities: str | None = None
+    positive: Any = None
+    missing: Missing = "refuse"
+
+    def __post_init__(self) -> None:
+        check_choice(self.missing, "missing", get_args(Missing))
+        refuse_several(self.columns.features, self.formula, self.probabilities)
+        stated = None if self.formula is None else self.formula.label
+        if stated is not None and stated != self.columns.label:
+            raise InputError(
+                f"the label is {self.columns.label!r} but the formula has {stated!r} on its left: "
+                "name one of them."
+            )
+
+    def open(self, source: Any) -> Table:
+        """Open the table and check that the named columns are there."""
+        mixed = [name for name in (self.columns.label, self.columns.group) if name is not None]
+        return open_table(source, lambda names: self.needed(names, str(source)), mixed)
+
+    def needed(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
+        """Return every column that is read, of those there are."""
+        for name in self.columns.others:
+            if name not in names:
+                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        return tuple(dict.fromkeys((*self.sources(names, source), *self.columns.others)))
+
+    def sources(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
+        """Return the columns that features are made of."""
+        if self.formula is not None:
+            return self.formula.columns(names, source)
+        if self.probabilities is not None:
+            named = replace(self.columns, features=(self.probabilities,))
+            return choose_features(names, named, source)
+        return choose_features(names, self.columns, source)
+
+    def encoding(self, table: Table, selection: Selection) -> Encoding:
+        """Learn how columns become features."""
+        if self.formula is not None:
+            return learn_formula(table, self.formula, selection)
+        if self.probabilities is not None:
+            return learn_probability(table, self.probabilities, selection)
+        return learn_columns(table, self.sources(table.names, table.name), selection)
+
+
+def refuse_several(*ways: Any) -> None:
+    """Refuse more than one way to choose features."""
+    if sum(way is not None for way in ways) > 1:
+        raise InputError("give features, a formula or probabilities, but only one of them.")
+
+
+def read_table(table: Table, reading: Reading, progress: Progress | None = None) -> StreamedRows:
+    """Return the rows of a table, checked as far as one pass over labels can.
+
+    Raises
+    ------
+    InputError
+        If the columns cannot be used; the message names the column and the place.
+    """
+    columns = reading.columns
+    complete: tuple[str, ...] = ()
+    if reading.missing == "drop":
+        named = (columns.label, columns.weight, columns.group)
+        features = reading.sources(table.names, table.name)
+        complete = tuple(dict.fromkeys((*features, *(n for n in named if n is not None))))
+    selection = Selection(complete=complete)
+    if columns.anchor is not None:
+        selection = Selection(columns.anchor, read_marks(table, columns.anchor), complete)
+    encoding = reading.encoding(table, selection)
+    if len(encoding.feature_names) > MOST_FEATURES:
+        raise InputError(
+            f"{table.name} gives {len(encoding.feature_names):,} features but a fit takes at most "
+            f"{MOST_FEATURES:,}: name the ones that matter."
+        )
+    roles, counts = learn_roles(table, columns, selection, reading.positive)
+    reader = BatchReader(encoding, roles, selection)
+    rows = StreamedRows(table, reader, counts, progress)
+    if counts.n_rows * (rows.n_features + 2) * 8 <= HELD_BYTES:
+        rows.hold()
+    return rows
+
+
+def choose_features(names: Sequence[str], columns: Columns, source: str) -> tuple[str, ...]:
+    """Return the named features, or every column that plays no other part."""
+    if columns.features is None:
+        rest = tuple(name for name in names if name not in columns.others)
+        if not rest:
+            raise InputError(
+                f"{source} has no feature columns beside {join_quoted(columns.others)}."
+            )
+        for name in rest:
+            if name == "" or name.startswith("__index_level_"):
+                raise InputError(
+                    f"{source} has a column without a name (number {names.index(name) + 1}), "
+                    "perhaps row numbers saved with the data: name it, or remove it."
+                )
+        return rest
+    for name in columns.features:
+        if name not in names:
+            raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        if name in columns.others:
+            raise InputError(f"column {name!r} is named as a feature and for another part too.")
+    return columns.features
+
+
+def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", FloatArray]:
+    """Return the rows that a column marks as anchors, and the posteriors it states."""
+    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+
+    selection = rows.reader.selection
+    name = selection.anchor
+    if name is None:
+        raise TypeError("no column marks anchors")
+    read = tuple(dict.fromkeys((*rows.reader.encoding.columns, name)))
+    found = [filtered(batch, selection.anchors(batch)) for _, batch in rows.table.batches(read)]
+    marked = pa.Table.from_batches(found)
+    if marked.num_rows == 0:
+        raise AnchorError(f"column {name!r} marks no row as an anchor.")
+    stated = np.full(marked.num_rows, 0.5)
+    if selection.marks == "posterior":
+        stated = np.asarray(marked[name].cast(pa.float64()).to_numpy())
+    return marked.select(list(rows.reader.encoding.columns)), stated

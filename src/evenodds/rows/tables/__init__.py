@@ -1,0 +1,1 @@
+"""Tables: named columns in record batches, read as often as asked; one file a kind of source."""
