@@ -56,6 +56,7 @@ def anchors_figure(result: AsymmetryTestResult, view: View) -> Figure:
     panel.tick_params(axis="y", length=0)
     panel.set_ylim(len(rows) - 0.4, -0.6)
     panel.set_xlim(*_limits(rows))
+    panel.locator_params(axis="x", nbins=6)
     panel.set_xlabel(
         f"Chance of being truly {as_written(repr(result.positive), 20)}, by these labels"
     )

@@ -70,6 +70,7 @@ def evidence_figure(result: AsymmetryTestResult, view: View) -> Figure:
     panel.axvline(0, color=GREY, linewidth=0.6, linestyle=":")
     panel.axhline(0, color=GREY, linewidth=0.6)
     panel.set_xlim(low, high)
+    panel.locator_params(axis="x", nbins=6)
     panel.set_ylim(bottom, top)
     panel.set_xlabel("Asymmetry supposed: flip rates beta − alpha")
     panel.set_ylabel("z: how far the labels\nspeak against it")

@@ -49,6 +49,7 @@ def plane_figure(result: AsymmetryTestResult, view: View) -> Figure:
             zorder=4,
         )
     panel.set_xlim(box[0])
+    panel.locator_params(axis="x", nbins=6)
     panel.set_ylim(box[1])
     panel.set_xlabel(as_written(plane.first))
     panel.set_ylabel(_second_name(plane))

@@ -39,6 +39,7 @@ def power_curve_figure(result: AsymmetryTestResult, view: View) -> Figure:
     )
     panel.set_xlim(0, min(1.02 * max(curve.asymmetries[-1], 0.02), 1.0))
     panel.set_ylim(0, 1.02)
+    panel.locator_params(axis="x", nbins=6)
     panel.set_xlabel("Size of a true asymmetry, |beta − alpha|")
     panel.set_ylabel("Chance that this test\nrejects uniform noise")
     legend_below(figure, panel)

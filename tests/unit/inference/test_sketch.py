@@ -186,6 +186,18 @@ def test_rows_are_only_ever_summed(monkeypatch, drawn, anchors):
     assert [b.n_rows for b in pieces.bins] == [b.n_rows for b in whole.bins]
 
 
+def test_a_file_gives_the_same_sketch(drawn, anchors, tmp_path):
+    pd = pytest.importorskip("pandas")
+    names = ["a", "b", "c", "d"]
+    frame = pd.DataFrame(drawn[0], columns=names)
+    frame.assign(y=drawn[1]).to_parquet(tmp_path / "rows.parquet")
+    streamed = eo.asymmetry_test(tmp_path / "rows.parquet", "y", anchors).sketch
+    held = eo.asymmetry_test(frame, drawn[1], anchors).sketch
+    assert [b.n_rows for b in streamed.bins] == [b.n_rows for b in held.bins]
+    assert streamed.plane.counts == held.plane.counts
+    assert streamed.between == held.between
+
+
 def test_weights_count_as_rows(drawn, anchors):
     X, y = drawn
     weighted = eo.asymmetry_test(X, y, anchors, sample_weight=np.full(2000, 2.0)).sketch
