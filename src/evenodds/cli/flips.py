@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from evenodds.cli.outputs import check_output
 from evenodds.errors import InputError
 from evenodds.files import whole_file
 from evenodds.model.robust import RobustCurve, fit_robust
@@ -41,10 +42,7 @@ def check_flips(path: Path, method: str, inputs: list[str]) -> None:
     """Refuse, before any work, a file that cannot or must not be written."""
     if method == "wald":
         raise InputError("--flips needs flip rates, which --method wald does not estimate.")
-    if any(path.resolve() == Path(other).resolve() for other in inputs):
-        raise InputError(f"--flips {path} would overwrite the data: name another file.")
-    if path.is_dir() or not path.resolve().parent.is_dir():
-        raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
+    check_output(path, "--flips", inputs)
 
 
 def write_flips(path: Path, rows: "StreamedRows", result: "AsymmetryTestResult") -> None:

@@ -142,6 +142,10 @@ def run_test(
     workers: Annotated[
         int | None, typer.Option(help="Processes on this machine that read the data (Dask).")
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
+    ] = None,
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
 
@@ -150,6 +154,7 @@ def run_test(
     from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import method_settings  # noqa: PLC0415
+    from evenodds.cli.outputs import check_output  # noqa: PLC0415
     from evenodds.cli.progress import pass_progress, progress_bar  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
     from evenodds.inference.asymmetry import run_on_rows  # noqa: PLC0415
@@ -173,9 +178,11 @@ def run_test(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
             "COL. Without any, only --method joint runs, on the shape of the curve alone."
         )
+    named = [*data, *([] if anchors is None else [str(anchors)])]
     if flips is not None:
-        named = [*data, *([] if anchors is None else [str(anchors)])]
         check_flips(flips, method.value, named)
+    if report is not None:
+        check_output(report, "--report", [*named, *([] if flips is None else [str(flips)])])
     with connecting.workers(scheduler, workers) as on_workers:
         inputs = read_inputs(
             data, reading, anchors, tolerance, shared_tolerance, on_workers=on_workers
@@ -194,6 +201,11 @@ def run_test(
             result = run_on_rows(inputs.rows, inputs.anchors, settings, alternative.value)
             if flips is not None:
                 write_flips(flips, inputs.rows, result)
+    if report is not None:
+        from evenodds.cli.report import report_file  # noqa: PLC0415 - drawing is slow to load
+
+        name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"
+        report_file(report, result, name=name, significance=significance, margin=margin)
     if output_format is Format.json:
         typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
     else:

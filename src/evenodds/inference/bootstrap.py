@@ -47,6 +47,17 @@ class Bootstrap:
         object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
 
 
+def calibration_settings(calibration: Calibration, settings: Bootstrap) -> dict[str, str]:
+    """Return what a result keeps of its calibration: enough to draw the same draws again."""
+    if calibration == "asymptotic":
+        return {"calibration": calibration}
+    return {
+        "calibration": calibration,
+        "draws": str(settings.draws),
+        "seed": str(settings.seed),
+    }
+
+
 def reference_for(
     calibration: Calibration,
     settings: Bootstrap,

@@ -10,6 +10,7 @@ from evenodds.errors import AnchorError
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
+    calibration_settings,
     reference_for,
 )
 from evenodds.inference.diagnostics import (
@@ -38,6 +39,7 @@ from evenodds.inference.noise_aware import (
 from evenodds.inference.outcome import Asked, AtAnchors, outcome
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.inference.sketching import sketch_noise_aware
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
 from evenodds.rows.base import Rows
@@ -83,12 +85,16 @@ def boundary_test(
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
+    null_scores = grouped_scores(problem, null_fit)
     stated = float(statistic.equation.stated[0])
     target = float(statistic.equation.targets[0])
     return outcome(
         Asked(
             method="boundary",
-            settings={"weights": settings.weights, "calibration": settings.calibration},
+            settings={
+                "weights": settings.weights,
+                **calibration_settings(settings.calibration, settings.bootstrap),
+            },
             alternative=alternative,
             rows=rows,
             anchors=anchors,
@@ -105,9 +111,7 @@ def boundary_test(
         checks=(
             tipping_point(null, stated, alternative, reference),
             _companion(fitted, statistic, equations, alternative, reference),
-            leave_one_out(
-                null_fit, equations, grouped_scores(problem, null_fit), alternative, reference
-            ),
+            leave_one_out(null_fit, equations, null_scores, alternative, reference),
             anchor_check(best, equations, grouped_scores(problem, best)),
             curve_shape_check(problem, best),
             range_check(problem.small.rows, points),
@@ -122,6 +126,14 @@ def boundary_test(
                 float(anchors.tolerance.mean()),
                 best.point.rate,
             ),
+        ),
+        sketch=sketch_noise_aware(
+            problem,
+            null_fit,
+            best,
+            equations=equations,
+            points=points,
+            group_scores=null_scores,
         ),
     )
 

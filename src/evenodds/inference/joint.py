@@ -9,6 +9,7 @@ from evenodds.anchors import Anchors
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
+    calibration_settings,
     reference_for,
 )
 from evenodds.inference.diagnostics import (
@@ -35,6 +36,7 @@ from evenodds.inference.noise_aware import (
 from evenodds.inference.outcome import Asked, AtAnchors, outcome
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.inference.sketching import sketch_noise_aware
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import equal_weights
 from evenodds.rows.base import Rows
@@ -94,7 +96,7 @@ def joint_test(
     return outcome(
         Asked(
             method="joint",
-            settings={"calibration": settings.calibration},
+            settings=calibration_settings(settings.calibration, settings.bootstrap),
             alternative=alternative,
             rows=rows,
             anchors=anchors,
@@ -113,6 +115,14 @@ def joint_test(
             step_check(null_fit),
             rows_check(rows),
             groups_check(rows),
+        ),
+        sketch=sketch_noise_aware(
+            problem,
+            null_fit,
+            best,
+            equations=equations,
+            points=points,
+            group_scores=grouped_scores(problem, null_fit),
         ),
     )
 

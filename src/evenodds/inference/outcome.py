@@ -7,6 +7,7 @@ from evenodds.anchors import Anchors
 from evenodds.inference.noise_aware import Direction
 from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.inference.sketch import Sketch
 from evenodds.model.noisy import NoisyFit
 from evenodds.rows.base import Rows
 
@@ -40,6 +41,7 @@ def outcome(
     *,
     at_anchors: AtAnchors,
     checks: Iterable[Diagnostic | None],
+    sketch: Sketch,
 ) -> AsymmetryTestResult:
     """Return the result of a test from its statistic, its best fit and its profile."""
     rows, anchors = asked.rows, asked.anchors
@@ -66,6 +68,7 @@ def outcome(
         diagnostics=(*(check for check in checks if check is not None), *data_notes(rows)),
         profile=profile,
         reference=reference,
+        sketch=sketch,
     )
 
 

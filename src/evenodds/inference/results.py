@@ -1,7 +1,7 @@
 """What a test returns: numbers, a table of z, and things to doubt; never the rows."""
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from evenodds.errors import InputError
 from evenodds.inference.profile import (
@@ -11,9 +11,16 @@ from evenodds.inference.profile import (
     Profile,
     Reference,
 )
+from evenodds.inference.provenance import versions_in_use
+from evenodds.inference.sketch import AnchorPosition, Sketch
 from evenodds.validation import check_between, check_choice
 
-SCHEMA_VERSION = 1
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+SCHEMA_VERSION = 2
 
 
 def check_alternative(value: Any) -> Alternative:
@@ -47,7 +54,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionRegion:
-    """Mean fitted posteriors at the anchors that do not reject uniform noise."""
+    """Posteriors at the anchors that do not reject uniform noise, by the test as it was asked."""
 
     low: float
     high: float
@@ -95,6 +102,10 @@ class AsymmetryTestResult:
         Table of the statistic as a function of the hypothesised asymmetry.
     reference : Reference
         What the statistic is compared with: a standard normal, or bootstrap draws.
+    sketch : Sketch
+        Small summaries of rows and anchors, for the figures.
+    versions : dict
+        Of the libraries that the numbers depend on.
     """
 
     statistic: float
@@ -118,6 +129,8 @@ class AsymmetryTestResult:
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
     reference: Reference = field(default_factory=Reference)
+    sketch: Sketch
+    versions: dict[str, str] = field(default_factory=versions_in_use)
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return the asymmetries this test would not reject at ``1 - level``.
@@ -135,20 +148,33 @@ class AsymmetryTestResult:
         return self.profile.equivalence(margin, self.reference)
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
-        """Return the mean posteriors that retain uniform noise, two-sided; None without anchors."""
-        from scipy.special import expit, logit, ndtri  # noqa: PLC0415 - results load without SciPy
+        """Return the mean posteriors that retain uniform noise; None without any.
 
-        check_between(significance, "significance", 0, 1, closed="neither")
+        A one-sided test rejects on one side only: its region then reaches to 0 or 1.
+        """
         if self.standard_error is None or self.stated_posterior is None:
             return None
-        centre = self.stated_posterior
-        reach = float(-ndtri(significance / 2)) * self.standard_error
+        return self._region(self.stated_posterior, self.standard_error, significance)
+
+    def anchor_region(self, anchor: AnchorPosition, significance: float = 0.05) -> RetentionRegion:
+        """Return the posteriors at one anchor that would retain uniform noise by itself."""
+        return self._region(anchor.stated, anchor.standard_error, significance)
+
+    def _region(self, stated: float, standard_error: float, significance: float) -> RetentionRegion:
+        from scipy.special import expit, logit  # noqa: PLC0415 - results load without SciPy
+
+        check_between(significance, "significance", 0, 1, closed="neither")
+        above, below = self.reference.critical(significance, self.alternative)
         if self.method == "wald":
-            low, high = centre - reach, centre + reach
+            low, high = stated + below * standard_error, stated + above * standard_error
         else:  # these tests live on the scale of log-odds
-            target, stretched = logit(centre), reach / (centre * (1 - centre))
-            low, high = expit(target - stretched), expit(target + stretched)
-        return RetentionRegion(low=float(low), high=float(high), significance=significance)
+            target, stretched = logit(stated), standard_error / (stated * (1 - stated))
+            low, high = expit(target + below * stretched), expit(target + above * stretched)
+        return RetentionRegion(
+            low=0.0 if self.alternative == "greater" else max(float(low), 0.0),
+            high=1.0 if self.alternative == "less" else min(float(high), 1.0),
+            significance=significance,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
@@ -174,7 +200,72 @@ class AsymmetryTestResult:
             tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"]
         )
         known["reference"] = Reference(tuple(known["reference"]["draws"]))
+        known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
+
+    def plot(self, kind: str, *, significance: float = 0.05, margin: float = 0.05) -> "Figure":
+        """Draw one figure, each the answer to one question.
+
+        Parameters
+        ----------
+        kind : {"anchors", "evidence", "power", "fit", "boundary"}
+            - "anchors": where do the toss-ups fall, against what uniform noise allows?
+            - "evidence": how strong is the evidence for each asymmetry?
+            - "power": what could this data have found?
+            - "fit": does the curve fit?
+            - "boundary": what would the noise do?
+        significance : float, default 0.05
+            Level at which it is read.
+        margin : float, default 0.05
+            Size of an asymmetry that would be harmless.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            No part of pyplot; ``savefig`` writes it as PNG, SVG or PDF.
+        """
+        from evenodds.report.figures import draw  # noqa: PLC0415 - looked up when called
+        from evenodds.report.view import View  # noqa: PLC0415
+
+        return draw(self, kind, View(significance=significance, margin=margin))
+
+    def report(
+        self,
+        path: "str | Path",
+        *,
+        significance: float = 0.05,
+        margin: float = 0.05,
+        name: str | None = None,
+    ) -> "Path":
+        """Write the report: one HTML file that needs nothing else, and return its path.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; the file appears whole or not at all.
+        significance : float, default 0.05
+            Level at which the result is read.
+        margin : float, default 0.05
+            Size of an asymmetry that would be harmless, for the equivalence test.
+        name : str, optional
+            Name of the data, for the title.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        from evenodds.report.html import Source, write_report  # noqa: PLC0415 - when called
+        from evenodds.report.view import View  # noqa: PLC0415
+
+        view = View(significance=significance, margin=margin)
+        return write_report(self, path, view, Source(name=name))
+
+    def _repr_html_(self) -> str:
+        from evenodds.report.html import first_section  # noqa: PLC0415 - looked up when called
+        from evenodds.report.view import View  # noqa: PLC0415
+
+        return first_section(self, View())
 
     def __str__(self) -> str:
         from evenodds.report.text import describe  # noqa: PLC0415 - the one upward look-up

@@ -1,6 +1,6 @@
 """The test of Poyiadzi et al. (2021), corrected: plain logistic curve, anchors at 1/2."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -13,10 +13,14 @@ from evenodds.inference.lookalike import data_shape, lookalike_check
 from evenodds.inference.outcome import data_notes
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.inference.sketch import AnchorPosition
+from evenodds.inference.sketching import CurveOnRows, sketch_plain, spread_out
 from evenodds.inference.tracing import tabulate
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
 from evenodds.model.flattening import flattening_statistic
 from evenodds.model.logistic import Covariance, LogisticFit, fit_rows
+from evenodds.model.noisy_problem import small_sample
+from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_choice
 
@@ -123,7 +127,20 @@ def wald_test(
             if check is not None
         ),
         profile=profile,
+        sketch=sketch_plain(
+            CurveOnRows(
+                small_sample(rows), NoisyPoint(fit.inside.coefficients, 0, 0), fit.inside.shift
+            ),
+            _positions(curve),
+        ),
     )
+
+
+def _positions(curve: AnchoredCurve) -> tuple[AnchorPosition, ...]:
+    """Return where the curve is at each anchor, with the error of that anchor alone."""
+    n_anchors = len(curve.posteriors)
+    errors = [replace(curve, weights=alone).variance(0.0) ** 0.5 for alone in np.eye(n_anchors)]
+    return spread_out(np.full(n_anchors, 0.5), curve.posteriors, np.array(errors))
 
 
 def anchored_curve(

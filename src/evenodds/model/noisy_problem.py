@@ -44,10 +44,8 @@ class NoisyProblem:
         """Return the problem, with samples to search on when there are many rows."""
         if rows.n_rows < MANY_ROWS:
             return cls(rows, scaling)
-        n_small = max(SMALL_SAMPLE, SMALL_SAMPLE_A_PARAMETER * (rows.n_features + 1))
         rng = np.random.default_rng(SAMPLE_SEED)
-        steps = (max(rows.n_rows // n_small, 2), sampling_step(rows, THINNING))
-        chosen = [rows.thinned(step, rng) for step in steps]
+        chosen = [_thin(rows, rng), rows.thinned(sampling_step(rows, THINNING), rng)]
         samples = sorted((cls(sample, scaling) for sample in chosen), key=lambda s: s.rows.n_rows)
         return cls(rows, scaling, tuple(samples))
 
@@ -96,3 +94,16 @@ class NoisyProblem:
     def factors(self) -> FloatArray:
         """Scale of the derivatives in (theta, tau, Delta)."""
         return np.concatenate([self.scaling.factors, [1.0, 1.0]])
+
+
+def small_sample(rows: Rows) -> Rows:
+    """Return the rows, or a sample where they are many: for what need not see every row."""
+    if rows.n_rows < MANY_ROWS:
+        return rows
+    return _thin(rows, np.random.default_rng(SAMPLE_SEED))
+
+
+def _thin(rows: Rows, rng: np.random.Generator) -> Rows:
+    """Draw some thousand rows, more of them where there are many parameters."""
+    n_small = max(SMALL_SAMPLE, SMALL_SAMPLE_A_PARAMETER * (rows.n_features + 1))
+    return rows.thinned(max(rows.n_rows // n_small, 2), rng)

@@ -25,6 +25,8 @@ Share = bool | Literal["row"]
 
 # Inches across: a page's text column.
 COLUMN_WIDTH: Final = 6.5
+# Inches across a figure that must stay readable on a phone.
+NARROW_WIDTH: Final = 4.4
 
 BLACK: Final = "#000000"
 ORANGE: Final = "#E69F00"
@@ -33,6 +35,7 @@ GREEN: Final = "#009E73"
 BLUE: Final = "#0072B2"
 RED: Final = "#CC3311"  # a truer red than theirs, as safe beside the blue
 PALE: Final = "#E6E6E6"
+BAND: Final = "#CCCCCC"  # pale, yet seen as a shape of its own
 GREY: Final = "#767676"
 
 # Backends write these into a file's header: none of them belongs to the picture.
@@ -84,15 +87,16 @@ def new_figure(
     rows: int = 1,
     columns: int = 1,
     *,
+    width: float = COLUMN_WIDTH,
     height: float = 2.8,
     share_x: Share = False,
     share_y: Share = False,
 ) -> tuple[Figure, NDArray[Any]]:
-    """Return a figure of column width and its axes, (rows, columns).
+    """Return a figure, of column width unless told, and its axes, (rows, columns).
 
     The figure is no part of pyplot: nothing has to be closed, and no window appears.
     """
-    figure = Figure(figsize=(COLUMN_WIDTH, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes: NDArray[Any] = figure.subplots(
         rows, columns, squeeze=False, sharex=share_x, sharey=share_y
@@ -135,3 +139,16 @@ def letter_panels(axes: NDArray[Any], titles: Sequence[str]) -> None:
     for number, (panel, title) in enumerate(zip(axes.flat, titles, strict=True)):
         letter = f"$\\bf{{{ascii_lowercase[number]}}}$  " if axes.size > 1 else ""
         panel.set_title(f"{letter}{title}", loc="left", pad=4)
+
+
+def as_written(text: object, most: int = 32) -> str:
+    """Return a user's own words for a figure: cut to fit, and never read as formulas."""
+    words = "".join(letter for letter in " ".join(str(text).split()) if letter.isprintable())
+    short = words if len(words) <= most else f"{words[: most - 1]}…"
+    return short.replace("$", r"\$")
+
+
+def legend_below(figure: Figure, panel: Any, columns: int = 2) -> None:
+    """Name what is drawn below the panel, where it hides nothing."""
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=1.6)

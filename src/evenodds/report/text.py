@@ -86,7 +86,10 @@ def prior_facts(result: PriorTestResult) -> list[tuple[str, str]]:
 
 
 def _settings(result: AsymmetryTestResult) -> str:
-    return ", ".join(f"{value} {name}" for name, value in result.settings.items())
+    written = dict(result.settings)
+    seed = written.pop("seed", None)
+    words = [f"{value} {name}" for name, value in written.items()]
+    return ", ".join(words if seed is None else [*words, f"seed {seed}"])
 
 
 def _tolerance(result: AsymmetryTestResult) -> str:

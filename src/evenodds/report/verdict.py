@@ -27,6 +27,27 @@ def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def headline(result: AsymmetryTestResult, significance: float = 0.05, margin: float = 0.05) -> str:
+    """Return the outcome in one line, for a reader who reads no further."""
+    more, less = _flipped_more(result)
+    doubted = any(check.concern for check in result.diagnostics)
+    small = result.equivalence(margin).pvalue < significance
+    size = f"{100 * margin:g} in 100"
+    if result.pvalue < significance:
+        by_how_much = f", though by less than {size}" if small else ""
+        if doubted:
+            return (
+                f"It seems so, with reasons to doubt: {more!r} looks flipped more often than "
+                f"{less!r}{by_how_much}."
+            )
+        return f"Yes: {more!r} is flipped more often than {less!r}{by_how_much}."
+    if small and doubted:
+        return f"It seems not by much, with reasons to doubt: any difference looks below {size}."
+    if small:
+        return f"Not by much: any difference is shown to be below {size}, though not to be none."
+    return "Not shown: these labels fit equal flips, and unequal ones too."
+
+
 def prior_verdict(result: PriorTestResult, significance: float = 0.05) -> str:
     """Return the outcome of a prior test in one or two sentences."""
     what = "Uniform noise" if result.null == "uniform" else "The hypothesis of clean labels"
@@ -48,7 +69,10 @@ def next_steps(result: AsymmetryTestResult, significance: float = 0.05) -> list[
             "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05.",
         ]
     more, less = _flipped_more(result)
+    doubted = any(check.concern for check in result.diagnostics)
+    settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips."
     return [
+        *([settle] if doubted else []),
         f"Relabel: have an expert look again at rows labelled {less!r} that look like {more!r}; "
         "evenodds test --flips flips.csv ranks them.",
         "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.inference.asymmetry import Method, read_method
 from evenodds.inference.joint import Joint
 from evenodds.inference.results import check_alternative
+from evenodds.inference.wilson import wilson_interval
 from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
 from evenodds.simulation.parallel import Progress, carry_out
 from evenodds.simulation.setting import OwnTest, PValues, Setting
@@ -49,16 +49,6 @@ class RejectionRate:
     def __str__(self) -> str:
         text = f"{self.rate:.3f} (95% interval {self.low:.3f} to {self.high:.3f}, {self.runs} runs)"
         return text if not self.failures else f"{text}, {self.failures} of which had no fit"
-
-
-def wilson_interval(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22, 209-212)."""
-    z = float(-ndtri((1 - level) / 2))
-    share = successes / trials
-    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    spread = np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-    half_width = z / (1 + z**2 / trials) * float(spread)
-    return max(centre - half_width, 0.0), min(centre + half_width, 1.0)
 
 
 def rejection_rate(

@@ -8,9 +8,9 @@ import numpy as np
 
 from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.lookalike import HELD
+from evenodds.inference.wilson import wilson_interval
 from evenodds.report.style import save_figure
 from evenodds.simulation.parallel import Progress, carry_out
-from evenodds.simulation.rejection import wilson_interval
 from evenodds.simulation.setting import Setting
 from evenodds.study.atlas_cells import (
     BASELINES,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.inference.lookalike import HELD
-from evenodds.simulation.rejection import wilson_interval
+from evenodds.inference.wilson import wilson_interval
 from evenodds.study.columns import Columns, in_order, kept
 from evenodds.validation import FloatArray
 

@@ -43,7 +43,7 @@ def test_the_class_that_loses_labels_heads_the_list(written):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--flips", demo.PATIENTS], "would overwrite the data"),
+        (["--flips", demo.PATIENTS], "patients.csv: name another file."),
         (["--flips", "/no/such/folder/x.csv"], "name a file in a folder that exists"),
         (["--flips", "x.csv", "--method", "wald"], "which --method wald does not estimate"),
     ],

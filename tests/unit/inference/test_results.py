@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import evenodds as eo
 
@@ -99,13 +99,51 @@ def test_the_retention_region_is_where_uniform_noise_is_retained(result):
     assert (region.low, region.high) == pytest.approx((0.5 - reach, 0.5 + reach), rel=1e-12)
 
 
+@pytest.mark.parametrize(("alternative", "open_end"), [("greater", "low"), ("less", "high")])
+def test_a_one_sided_test_retains_all_that_lies_on_the_other_side(
+    labelled, toss_ups, alternative, open_end
+):
+    region = eo.asymmetry_test(
+        labelled.X, labelled.y, toss_ups, alternative=alternative
+    ).retention_region()
+    assert getattr(region, open_end) == {"low": 0.0, "high": 1.0}[open_end]
+    closed = region.high if open_end == "low" else region.low
+    assert 0 < abs(closed - 0.5) < 0.5
+
+
+def test_the_region_of_one_anchor_is_that_of_the_test(labelled):
+    result = eo.asymmetry_test(labelled.X, labelled.y, eo.Anchors([[0.0, 0.0]]))
+    region = result.retention_region(0.1)
+    alone = result.anchor_region(result.sketch.anchors[0], 0.1)
+    assert (alone.low, alone.high) == pytest.approx((region.low, region.high), rel=1e-9)
+
+
+def test_the_region_follows_the_bootstrap(labelled, toss_ups):
+    method = eo.Boundary(calibration="bootstrap", bootstrap=eo.Bootstrap(draws=99))
+    result = eo.asymmetry_test(labelled.X, labelled.y, toss_ups, method=method)
+    above, _ = result.reference.critical(0.05, "two-sided")
+    error = 4 * result.standard_error
+    assert special.logit(result.retention_region().high) == pytest.approx(above * error, rel=1e-9)
+
+
+def test_a_bootstrap_keeps_its_seed_and_draws(labelled, toss_ups):
+    method = eo.Joint(calibration="bootstrap", bootstrap=eo.Bootstrap(draws=19, seed=4))
+    result = eo.asymmetry_test(labelled.X, labelled.y, toss_ups, method=method)
+    assert (result.settings["draws"], result.settings["seed"]) == ("19", "4")
+
+
+def test_a_result_names_the_versions_that_made_it(result):
+    assert result.versions.keys() == {"evenodds", "python", "numpy", "scipy"}
+    assert result.versions["numpy"] == np.__version__
+
+
 def test_an_impossible_significance_is_refused(refused, result):
     with refused("significance is 1 but must be above 0 and below 1."):
         result.retention_region(1)
 
 
 def test_a_result_is_ready_for_json(result):
-    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["schema_version"] == 1
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["schema_version"] == 2
 
 
 def test_a_result_survives_json(any_result):
@@ -123,10 +161,10 @@ def test_json_with_sorted_keys_is_read_too(result):
     assert eo.AsymmetryTestResult.from_dict(document) == result
 
 
-@pytest.mark.parametrize("version", [None, 0, 2, "1"])
+@pytest.mark.parametrize("version", [None, 1, 3, "2"])
 def test_another_schema_version_is_refused(refused, result, version):
     document = result.to_dict() | {"schema_version": version}
-    text = f"this result has schema version {version!r} but this evenodds reads 1: test the data ag"
+    text = f"this result has schema version {version!r} but this evenodds reads 2: test the data ag"
     with refused(text):
         eo.AsymmetryTestResult.from_dict(document)
 

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from evenodds.model.covariance import GroupedScores, SquaredScores
+from evenodds.model.curve_bins import CurveBins
 from evenodds.model.flattening import FlatteningSums
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_link import BendSums
 from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
+from evenodds.model.plane import CellCounts, Projection
 from evenodds.model.separation import Disagreements, Extremes, Frame, SignedRows
 from evenodds.model.sums import Information, Moments, Score, WeightedGram
 from evenodds.rows.base import Block, PositiveWeight
@@ -47,6 +49,9 @@ SUMS = {
     "BendSums": lambda theta: BendSums(noisy(theta)),
     "BendSums, shifted": lambda theta: BendSums(noisy(theta), theta[1:]),
     "GroupedNoisyScores": lambda theta: GroupedNoisyScores(noisy(theta), None, N_GROUPS),
+    "CurveBins": lambda theta: CurveBins(noisy(theta), None, (-1.0, 1.0), 0.2),
+    "CurveBins, shifted": lambda theta: CurveBins(noisy(theta), theta[1:], (-1.0, 1.0)),
+    "CellCounts": lambda theta: CellCounts(projection(theta), None),
 }
 
 every_sum = pytest.mark.parametrize("name", SUMS)
@@ -56,6 +61,12 @@ with_and_without_weights = pytest.mark.parametrize("weighted", [False, True])
 
 def frame(theta):
     return Frame(theta[1:], np.ones(len(theta) - 1))
+
+
+def projection(theta):
+    levers = np.column_stack([theta[1:], theta[1:] ** 2])
+    corner = np.ones(2)
+    return Projection((0, 0), levers, corner, 0.0, corner, -corner, 2 * corner)
 
 
 def noisy(theta):

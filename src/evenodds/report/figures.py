@@ -1,0 +1,76 @@
+"""The figures of a result by name, each the answer to one question."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from matplotlib.figure import Figure
+
+from evenodds.errors import InputError
+from evenodds.inference.results import AsymmetryTestResult
+from evenodds.report.anchors_figure import anchors_figure
+from evenodds.report.evidence_figure import evidence_figure
+from evenodds.report.fit_figure import fit_figure
+from evenodds.report.plane_figure import plane_figure
+from evenodds.report.power_curve_figure import power_curve_figure
+from evenodds.report.style import in_house_style
+from evenodds.report.view import View
+from evenodds.validation import check_choice
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure, the question it answers, and why a result may not have it."""
+
+    question: str
+    draw: Callable[[AsymmetryTestResult, View], Figure]
+    why_not: Callable[[AsymmetryTestResult], str]
+
+
+def _no_anchors(result: AsymmetryTestResult) -> str:
+    return "" if result.n_anchors else "there are no anchors to draw"
+
+
+def _no_plane(result: AsymmetryTestResult) -> str:
+    if result.alpha is None:
+        return f"method {result.method!r} estimates no flip rates, so it knows no clean boundary"
+    return "" if result.sketch.plane is not None else "fewer than two features matter"
+
+
+def _no_reach(result: AsymmetryTestResult) -> str:
+    if result.alpha is None:
+        return f"method {result.method!r} overstates asymmetries, and what it could have found"
+    return ""
+
+
+PICTURES: Final = {
+    "anchors": Picture("Where do the toss-ups fall?", anchors_figure, _no_anchors),
+    "evidence": Picture(
+        "How strong is the evidence for each asymmetry?", evidence_figure, lambda result: ""
+    ),
+    "power": Picture("What could this data have found?", power_curve_figure, _no_reach),
+    "fit": Picture("Does the curve fit?", fit_figure, lambda result: ""),
+    "boundary": Picture("What would the noise do?", plane_figure, _no_plane),
+}
+
+
+def draw(result: AsymmetryTestResult, kind: str, view: View, *, titled: bool = True) -> Figure:
+    """Return one figure of a result, under its question where that is not said elsewhere."""
+    picture = PICTURES[check_choice(kind, "kind", PICTURES)]
+    missing = picture.why_not(result)
+    if missing:
+        raise InputError(f"kind {kind!r} cannot be drawn: {missing}.")
+    figure = picture.draw(result, view)
+    if titled:
+        _add_title(figure, picture.question)
+    return figure
+
+
+@in_house_style
+def _add_title(figure: Figure, title: str) -> None:
+    figure.axes[0].set_title(title, loc="left", pad=6)
+
+
+def lead_picture(result: AsymmetryTestResult) -> str:
+    """Return the kind of the one picture for a reader in a hurry."""
+    return "anchors" if result.mean_posterior is not None else "evidence"
