@@ -1,1 +1,1 @@
-"""Saying it: words and text."""
+"""Saying it: words, text, figures and pages."""

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import expit, logit
@@ -75,7 +76,6 @@ def test_the_strongest_features_are_chosen_by_what_they_move(plane):
 
 
 def test_columns_go_by_their_names(anchors, drawn):
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(drawn[0], columns=["age", "dose", "sex", "weight"])
     named = eo.asymmetry_test(frame, drawn[1], anchors).sketch.plane
     assert (named.first, named.second) == ("dose", "weight")
@@ -187,7 +187,6 @@ def test_rows_are_only_ever_summed(monkeypatch, drawn, anchors):
 
 
 def test_a_file_gives_the_same_sketch(drawn, anchors, tmp_path):
-    pd = pytest.importorskip("pandas")
     names = ["a", "b", "c", "d"]
     frame = pd.DataFrame(drawn[0], columns=names)
     frame.assign(y=drawn[1]).to_parquet(tmp_path / "rows.parquet")

@@ -1,6 +1,7 @@
 """One result of each kind that a report must tell apart."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -67,7 +68,6 @@ def doubtful():
 @pytest.fixture(scope="session")
 def hostile():
     """Labels and columns that a page must show, not obey."""
-    pd = pytest.importorskip("pandas")
     X, y = draw(800, eo.UniformNoise(0.1), seed=5)
     names = [f"{HOSTILE} one", '"><img src=x onerror=alert(2)> 病\x00']
     anchors = eo.Anchors(pd.DataFrame(TOSS_UPS, columns=names))
