@@ -64,7 +64,7 @@ class AtlasRow:
 def data_shape(rows: Rows, slopes: FloatArray, shift: FloatArray | None) -> DataShape:
     """Return what rows look like, by the slopes of their plain curve; a sample will do."""
     return DataShape(
-        n_rows=rows.n_rows,
+        n_rows=round(rows.total_weight),
         n_features=rows.n_features,
         positive_share=rows.positive_weight() / rows.total_weight,
         index_skewness=index_skewness(rows, slopes, shift),

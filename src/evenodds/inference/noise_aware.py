@@ -42,7 +42,7 @@ class FittedRows:
         scaling = self.problem.scaling
         slopes = scaling.rescaled(self.plain_coefficients)[1:]
         seen = data_shape(self.problem.small.rows, slopes, scaling.shift)
-        return replace(seen, n_rows=self.problem.rows.n_rows)
+        return replace(seen, n_rows=round(self.problem.rows.total_weight))
 
 
 @dataclass(frozen=True, slots=True)

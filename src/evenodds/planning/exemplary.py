@@ -110,6 +110,11 @@ class NoiseAwareCentres:
         nothing = Evidence.none(rows.n_features + 1)
         null_fits = NullFits(self.fitted.problem, nothing, self.fitted.plain_coefficients)
         self.start: NoisyFit = null_fits.at(0.0)
+        if self.start.is_step:
+            raise InputError(
+                "these cases are too few, or too cleanly separated, to plan from: no curve with "
+                "noise could be fitted to them. Give a larger pilot sample."
+            )
         self._sets: dict[AnchorPlan, list[Anchors]] = {}
 
     def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
@@ -161,13 +166,7 @@ class NoiseAwareCentres:
     def _fit(self, evidence: Evidence) -> NoisyFit:
         """Return the null fit with this evidence."""
         problem = self.fitted.problem
-        fit = climb_noisy(problem, evidence, 0.0, self.start.point, problem.last_gain)
-        if fit.is_step or not fit.converged:
-            raise InputError(
-                "these cases are too few, or too cleanly separated, to plan from: no curve with "
-                "noise could be fitted to them. Give a larger pilot sample."
-            )
-        return fit
+        return climb_noisy(problem, evidence, 0.0, self.start.point, problem.last_gain)
 
 
 class WaldCentres:

@@ -198,7 +198,7 @@ def _refuse_rows(
         remedies.append(f"at least {anchors} anchors, with rows without end")
     tolerance = tolerance_for(question, noise, k, wanted)
     if tolerance is not None:
-        remedies.append(f"a tolerance of at most {tolerance:.2g}")
+        remedies.append(f"a tolerance of at most {tolerance:.3g}")
     known = f"known to +-{question.tolerance:g}"
     if question.shared_tolerance:
         known += f" each and +-{question.shared_tolerance:g} together"

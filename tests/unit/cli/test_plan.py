@@ -61,7 +61,7 @@ def test_the_simulated_check_is_shown(command):
         ("--rows 10 --anchors 2 --alpha .1 --beta .2", "a plan goes by data like yours"),
         ("--world rare --variance .1 --anchors 2 --alpha .1 --beta .2", "2 of these came"),
         ("--world rare --rows 10 --anchors 2 --alpha .1", "give --alpha and --beta together"),
-        ("--world rare --label y --rows 10", "--formula and --positive go with DATA, a pilot file"),
+        ("--world rare --label y --rows 10", "--pilot-beta go with DATA, a pilot file"),
         ("--world rare --variance-floor .1", "--variance-floor and --variance-rows go with"),
         ("--world rara --rows 10 --anchors 2 --alpha .1 --beta .2", "world is 'rara' but must be"),
         ("--world rare --anchors 8", "leave out exactly one"),
