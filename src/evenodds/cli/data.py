@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # Columns of an anchors file that are not features but what the expert states.
-STATED = ("posterior", "tolerance")
+STATED = ("posterior", "tolerance", "shared_tolerance")
 
 READERS = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 
