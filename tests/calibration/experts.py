@@ -1,15 +1,14 @@
 """Experts whose judgement is known, and a whole sitting with them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 import evenodds as eo
-from evenodds.elicit.answers import Answer, Verdict, toss_ups
-from evenodds.elicit.candidates import choose_candidates, fitted_posterior
-from evenodds.elicit.queue import Queue
-from evenodds.elicit.tolerance import judge
-from evenodds.rows.source import read_rows
+from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.export import anchor_table, findings
+from evenodds.elicit.sitting import plan_sitting
 
 
 @dataclass(frozen=True)
@@ -48,37 +47,35 @@ class SimulatedExpert:
         return Verdict.positive if seen > 0.5 else Verdict.negative
 
 
-def band_cases(X, labels, seed, n_cases=60):
-    """Return cases as the package chooses them, and their breadth."""
-    chosen = choose_candidates(
-        X, fitted_posterior(read_rows(X, labels), X), n_cases=n_cases, seed=seed
-    )
-    return tuple(map(int, chosen.rows)), chosen.breadth
-
-
-def own_toss_ups(X, labels, seed, n_cases=60):
-    """Return the cases nearest to where the labels' own curve says 1/2: what not to ask."""
-    fit = eo.fit_logistic(X, labels)
+def own_toss_ups(table, sitting):
+    """Ask instead about the cases nearest to where the labels' own curve says 1/2."""
+    X = np.column_stack([table[name].to_numpy() for name in sitting.features])
+    fit = eo.fit_logistic(X, table["y"].to_numpy())
     index = np.abs(fit.coefficients[0] + X @ fit.coefficients[1:])
-    return tuple(map(int, np.argsort(index, kind="stable")[:n_cases])), 0.2
+    nearest = np.argsort(index, kind="stable")[: len(sitting.cases)]
+    return replace(sitting, cases=tuple(map(int, nearest)))
 
 
-def elicited(world, noise, n_rows, experts, rng, *, choose=band_cases, n_repeats=12):
-    """Return rows, noisy labels and the anchors that a sitting with these experts ends in."""
+def elicited(world, noise, n_rows, experts, rng, *, choose=None):
+    """Return rows, noisy labels and the anchors that a sitting with these experts ends in.
+
+    All the way that answers go: cases are chosen, asked in turn, and exported. The anchors are
+    None where no toss-up was found.
+    """
     X, true = world.draw_rows(n_rows, rng)
     labels = noise.flip(true, rng)
+    features = tuple(f"x{number}" for number in range(X.shape[1]))
+    table = pa.table({**dict(zip(features, X.T, strict=True)), "y": labels})
     seed = int(rng.integers(2**31))
-    cases, breadth = choose(X, labels, seed)
-    queue = Queue(cases, n_repeats, seed)
-    answers = [a for expert in experts for a in expert.sit(queue, world.posterior(X), rng)]
-    found = toss_ups(answers)
-    judgement = judge(answers, found, breadth=breadth)
-    if not found:
-        return X, labels, None, judgement
-    anchors = eo.Anchors(
-        X[[toss_up.case for toss_up in found]],
-        posterior=[toss_up.posterior for toss_up in found],
-        tolerance=[judgement.tolerance(toss_up) for toss_up in found],
-        shared_tolerance=judgement.shared_tolerance,
-    )
-    return X, labels, anchors, judgement
+    sitting = plan_sitting(table, label="y", features=features, seed=seed)
+    if choose is not None:
+        sitting = choose(table, sitting)
+    posterior = world.posterior(X)
+    answers = [a for expert in experts for a in expert.sit(sitting.queue(), posterior, rng)]
+    found = findings(answers, sitting)
+    if not found.toss_ups:
+        return X, labels, None
+    exported = anchor_table(table, features, found)
+    stated = {name: exported[name].to_numpy() for name in exported.column_names[len(features) :]}
+    points = np.column_stack([exported[name].to_numpy() for name in features])
+    return X, labels, eo.Anchors(points, **stated)

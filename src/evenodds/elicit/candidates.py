@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.model.robust import fit_robust
@@ -132,7 +133,7 @@ def _spread(
     n_parts = int(owner.max()) + 1
     # Every part counts alike, however many rows it has.
     share = (1 / np.bincount(owner))[owner] / n_parts
-    pull = _mean_distances(places, share)
+    pull = cdist(places, places) @ share
     alike = ALIKE * float(share @ pull)
     push = np.zeros(len(places))
     free = np.ones(len(places), dtype=bool)
@@ -149,8 +150,3 @@ def _spread(
             push += distance
             free &= distance > alike
     return chosen
-
-
-def _mean_distances(places: FloatArray, share: FloatArray) -> FloatArray:
-    """Return every place's mean distance from all, row by row to save memory."""
-    return np.array([np.linalg.norm(places - place, axis=1) @ share for place in places])

@@ -1,0 +1,34 @@
+"""A real browser for pages: Chromium as the system has it."""
+
+import os
+import shutil
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return a headless browser; without one skip, or fail where one is required."""
+    program = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if program is None:
+        missing = "browser tests need Chromium (Debian and Ubuntu: apt-get install chromium)"
+        if os.environ.get("EVENODDS_BROWSER_REQUIRED"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not where it would skip
+
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # which root cannot have
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium):
+    """Return a page of its own, with nothing remembered from others."""
+    context = chromium.new_context()
+    yield context.new_page()
+    context.close()

@@ -1,0 +1,157 @@
+"""Level, power and estimates with elicited anchors: ``python -m tests.calibration.elicited``."""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+import evenodds as eo
+from evenodds.elicit.tolerance import UNSEEN_LEAN
+from evenodds.inference.null_test import null_statistic
+from evenodds.rows.source import read_rows
+from evenodds.simulation.worlds import WORLDS
+from tests.calibration.experts import SimulatedExpert, elicited, own_toss_ups
+
+CRITICAL = stats.norm.isf(0.025)
+PLACES = ("paper", "rare", "skewed")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Who sits: experts of known judgement, leaning as far as is allowed for."""
+
+    n_experts: int = 1
+    width: float = 0.1
+    persistent: float = 0.04
+    momentary: float = 0.04
+    slider: bool = False
+    bias: float = 0.0  # on top of the lean, and not allowed for
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        words = [f"{self.n_experts} expert{'s' if self.n_experts > 1 else ''}"]
+        words += [f"calls +-{self.width:g} a toss-up"]
+        words += [f"errs by {self.persistent:g} and {self.momentary:g}"]
+        words += ["uses the slider"] * self.slider
+        words += [f"biased by {self.bias:+g}"] * (self.bias != 0)
+        return ", ".join(words)
+
+    def experts(self, rng):
+        """Return experts with leans drawn as the exported shared tolerance says."""
+        return [
+            SimulatedExpert(
+                name=f"expert {number}",
+                width=self.width,
+                lean=self.bias + rng.uniform(-UNSEEN_LEAN, UNSEEN_LEAN),
+                persistent=self.persistent,
+                momentary=self.momentary,
+                slider=self.slider,
+            )
+            for number in range(self.n_experts)
+        ]
+
+
+LEVEL_PANELS = (
+    Panel(),
+    Panel(slider=True),
+    Panel(n_experts=2),
+    Panel(width=0.2),  # calls more a toss-up than the page says
+    Panel(persistent=0.0, momentary=0.1),
+)
+
+
+@dataclass(frozen=True)
+class Elicited:
+    """One setting: a world, its noise, its rows, who sits, and which cases are asked."""
+
+    world: str
+    noise: eo.ClassConditionalNoise
+    panel: Panel = Panel()
+    n_rows: int = 2000
+    own_toss_ups: bool = False
+    seed: int = 1
+
+    def draw(self, run):
+        """Return rows, labels and anchors of one run, the same whoever asks."""
+        rng = np.random.default_rng([self.seed, run])
+        choose = own_toss_ups if self.own_toss_ups else None
+        return elicited(
+            WORLDS[self.world],
+            self.noise,
+            self.n_rows,
+            self.panel.experts(rng),
+            rng,
+            choose=choose,
+        )
+
+    def z(self, run):
+        """Return z(0) of the boundary test; 0 where no toss-up was found and none is done."""
+        X, labels, anchors = self.draw(run)
+        if anchors is None:
+            return 0.0
+        return null_statistic(read_rows(X, labels), anchors, eo.Boundary())[0]
+
+    def estimate(self, run):
+        """Return the test's p-value, estimate and tipping point."""
+        X, labels, anchors = self.draw(run)
+        if anchors is None:
+            return 1.0, np.nan, np.nan
+        result = eo.asymmetry_test(X, labels, anchors)
+        tipping = next(d.statistic for d in result.diagnostics if d.name == "tipping point")
+        return result.pvalue, result.asymmetry, tipping
+
+
+def rejections(setting, runs, over=map):
+    """Return how many runs reject at 5 %."""
+    return sum(abs(z) > CRITICAL for z in over(setting.z, range(runs)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    runs, started, failures = options.runs, time.perf_counter(), 0
+    cells = len(LEVEL_PANELS) * len(PLACES)
+    upper = stats.binom.ppf(1 - 1e-3 / cells, runs, 0.05)
+    with ProcessPoolExecutor(options.workers) as pool:
+        over = partial(pool.map, chunksize=10)
+        print(f"Level at nominal 5 %, {runs} runs, at most {upper / runs:.3f}")
+        for panel in LEVEL_PANELS:
+            for world in PLACES:
+                count = rejections(Elicited(world, eo.UniformNoise(0.1), panel), runs, over)
+                failures += count > upper
+                mark = "  <-- out of bounds" if count > upper else ""
+                print(f"  {world:<7} {panel.name:<70} {count / runs:.3f}{mark}", flush=True)
+        noise = eo.ClassConditionalNoise(0.05, 0.15)
+        print(f"Flips 0.05 and 0.15, {runs // 2} runs: power, mean estimate (truth +0.10)")
+        for world in PLACES:
+            for own in (False, True):
+                setting = Elicited(world, noise, own_toss_ups=own, seed=2)
+                found = np.array(list(over(setting.estimate, range(runs // 2))))
+                asked = "the curve's own toss-ups" if own else "a band of the posterior"
+                power, mean = np.mean(found[:, 0] < 0.05), np.nanmean(found[:, 1])
+                print(f"  {world:<7} {asked:<26} {power:.3f}  {mean:+.3f}", flush=True)
+        print(
+            f"A biased expert, uniform noise 0.1, {runs // 5} runs: rejected, told by the tipping"
+        )
+        for bias in (0.05, 0.1, 0.15):
+            for world in PLACES:
+                setting = Elicited(world, eo.UniformNoise(0.1), Panel(bias=bias), 5000, seed=3)
+                found = np.array(list(over(setting.estimate, range(runs // 5))))
+                rejected = found[:, 0] < 0.05
+                told = np.abs(found[rejected, 2]) <= bias
+                share = np.mean(told) if rejected.any() else np.nan
+                print(f"  {world:<7} {bias:.2f}  {np.mean(rejected):.3f}  {share:.3f}", flush=True)
+    print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
