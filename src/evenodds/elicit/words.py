@@ -21,8 +21,8 @@ def running_line(n_toss_ups: int, n_rows: int, known: bool, asymmetry: float | N
     if asymmetry is None:
         return f"{found} That is not enough yet to find a difference of any size."
     return (
-        f"{found} With them, a test of these {n_rows:,} rows would probably notice if one class "
-        f"were mislabelled {100 * asymmetry:.0f} in 100 times more often than the other."
+        f"{found} With them, a test of these {n_rows:,} rows would probably notice if the shares "
+        f"of wrong labels in the two classes differed by {100 * asymmetry:.0f} in 100."
     )
 
 

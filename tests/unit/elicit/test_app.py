@@ -168,11 +168,19 @@ def test_the_end_names_the_files_and_what_to_run(send, at, desk):
     assert desk.outputs.anchors.exists()
 
 
-def test_stopping_early_says_that_all_is_saved(send, at):
-    answer(send, 0, "positive")
+def test_an_end_without_toss_ups_says_so(send, at, desk):
+    for number in range(desk.sitting.queue().n_questions):
+        answer(send, number, "positive")
+    assert "Without a toss-up there are no anchors to write yet." in at("sit/Ada").text
+
+
+def test_stopping_early_says_that_all_is_saved_and_not_that_cases_come_back(send, at, desk):
+    for number in range(20):
+        answer(send, number)
     page = at("sit/Ada/rest").text
     assert "Everything is saved." in page
-    assert "Without a toss-up there are no anchors to write yet." in page
+    assert "came back" not in page
+    assert desk.outputs.anchors.exists()
 
 
 def test_the_running_line_is_never_waited_for(send, at, desk):

@@ -74,8 +74,8 @@ def test_two_toss_ups_are_not_worth_working_out():
         ((4, 900, True, None), "That is not enough yet to find a difference of any size."),
         (
             (9, 1900, True, 0.1234),
-            "With them, a test of these 1,900 rows would probably notice if one class were "
-            "mislabelled 12 in 100 times more often than the other.",
+            "With them, a test of these 1,900 rows would probably notice if the shares of wrong "
+            "labels in the two classes differed by 12 in 100.",
         ),
     ],
 )
