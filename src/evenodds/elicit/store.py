@@ -42,19 +42,21 @@ class Store:
 
     @classmethod
     def create(cls, path: Path, sitting: Sitting) -> Self:
-        """Start a file that its owner alone can read."""
+        """Start a file that its owner alone can read, there whole or not at all."""
+        beginning = path.with_name(f".{path.name}.new")
         try:
+            beginning.unlink(missing_ok=True)
             # SQLite gives its journal the mode of the file, so it is private from the start.
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.close(os.open(beginning, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error.strerror}.") from None
-        connection = _connect(path)
-        connection.executescript(
-            f"BEGIN; {SCHEMA} COMMIT;"
-        )  # a statement of its own each, all or none
+        connection = _connect(beginning)
+        connection.executescript(SCHEMA)
         with _transaction(connection):
             connection.execute("INSERT INTO sitting VALUES (?, ?)", (VERSION, sitting.to_json()))
-        return cls(path, connection, sitting)
+        connection.close()
+        os.replace(beginning, path)
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: Path) -> Self:

@@ -53,6 +53,18 @@ def test_an_interrupt_ends_the_sitting_and_writes_the_files(served, tmp_path, do
     assert (result["n_anchors"], result["n_rows"]) == (4, 300)
 
 
+def test_a_test_takes_the_shared_tolerance_that_a_file_states(files, tmp_path, document):
+    toss_ups = "age,dose,shared_tolerance\n0,0,{0}\n1,-1,{0}\n"
+    pvalues = []
+    for number, shared in enumerate((0, 0.2)):
+        (tmp_path / f"{number}.csv").write_text(toss_ups.format(shared))
+        told = f"test {files}/plain.csv --label diagnosis --anchors {tmp_path}/{number}.csv"
+        pvalues.append(document(told)["pvalue"])
+    said = f"test {files}/plain.csv --label diagnosis --anchors {tmp_path}/0.csv"
+    (tmp_path / "0.csv").write_text("age,dose\n0,0\n1,-1\n")
+    assert pvalues[0] < pvalues[1] == document(f"{said} --shared-tolerance 0.2")["pvalue"]
+
+
 def test_it_listens_on_this_machine_only(served):
     _, address = served
     port = urllib.parse.urlsplit(address).port

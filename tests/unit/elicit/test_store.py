@@ -41,6 +41,24 @@ def test_the_file_is_its_owners_only(store):
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
 
 
+def test_the_journal_of_an_answer_is_too(store):
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("DELETE FROM answers")
+    other.execute("INSERT INTO sitting VALUES (2, '')")
+    journal = store.path.with_name("answers.db-journal")
+    mode = stat.S_IMODE(journal.stat().st_mode)
+    other.execute("ROLLBACK")
+    other.close()
+    assert mode == 0o600
+
+
+def test_a_start_that_was_killed_leaves_nothing_in_the_way(tmp_path):
+    (tmp_path / ".answers.db.new").write_text("half")
+    Store.create(tmp_path / "answers.db", SITTING).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.db"]
+
+
 def test_what_a_sitting_is_about_comes_back(store):
     again = Store.open(store.path)
     assert again.sitting == SITTING
