@@ -112,43 +112,63 @@ def rejections(setting, runs, over=map):
     return sum(abs(z) > CRITICAL for z in over(setting.z, range(runs)))
 
 
+def show_level(over, runs):
+    """Print the level of every panel in every world; return how many are out of bounds."""
+    upper = stats.binom.ppf(1 - 1e-3 / (len(LEVEL_PANELS) * len(PLACES)), runs, 0.05)
+    failures = 0
+    print(f"Level at nominal 5 %, {runs} runs, at most {upper / runs:.3f}")
+    for panel in LEVEL_PANELS:
+        for world in PLACES:
+            count = rejections(Elicited(world, eo.UniformNoise(0.1), panel), runs, over)
+            failures += count > upper
+            mark = "  <-- out of bounds" if count > upper else ""
+            print(f"  {world:<7} {panel.name:<75} {count / runs:.3f}{mark}", flush=True)
+    return failures
+
+
+def show_power(over, runs):
+    """Print power and estimates, asking about a band or about the curve's own toss-ups."""
+    print(f"Flips 0.05 and 0.15, {runs} runs: power, mean estimate (truth +0.10), no toss-up found")
+    for world in PLACES:
+        for own in (False, True):
+            setting = Elicited(
+                world, eo.ClassConditionalNoise(0.05, 0.15), own_toss_ups=own, seed=2
+            )
+            found = np.array(list(over(setting.estimate, range(runs))))
+            asked = "the curve's own toss-ups" if own else "a band of the posterior"
+            power, mean = np.mean(found[:, 0] < 0.05), np.nanmean(found[:, 1])
+            none = int(np.isnan(found[:, 1]).sum())
+            print(f"  {world:<7} {asked:<26} {power:.3f}  {mean:+.3f}  {none}", flush=True)
+    return 0
+
+
+def show_bias(over, runs):
+    """Print how often a biased expert makes the test reject, and how often it is told."""
+    print(f"A biased expert, uniform noise 0.1, 5000 rows, {runs} runs:")
+    print("  rejected; of these, tipping point within the bias; its median size")
+    for bias in (0.05, 0.1, 0.15):
+        for world in PLACES:
+            setting = Elicited(world, eo.UniformNoise(0.1), Panel(bias=bias), 5000, seed=3)
+            found = np.array(list(over(setting.estimate, range(runs))))
+            sizes = np.abs(found[found[:, 0] < 0.05, 2])
+            told, middle = (np.mean(sizes <= bias), np.median(sizes)) if len(sizes) else (0, 0)
+            share = len(sizes) / runs
+            print(f"  {world:<7} {bias:.2f}  {share:.3f}  {told:.3f}  {middle:.3f}", flush=True)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=1000, help="for the level")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", choices=("level", "power", "bias"))
     options = parser.parse_args()
-    runs, started, failures = options.runs, time.perf_counter(), 0
-    cells = len(LEVEL_PANELS) * len(PLACES)
-    upper = stats.binom.ppf(1 - 1e-3 / cells, runs, 0.05)
+    parts = {"level": (show_level, 1), "power": (show_power, 2), "bias": (show_bias, 5)}
+    started, failures = time.perf_counter(), 0
     with ProcessPoolExecutor(options.workers) as pool:
-        over = partial(pool.map, chunksize=10)
-        print(f"Level at nominal 5 %, {runs} runs, at most {upper / runs:.3f}")
-        for panel in LEVEL_PANELS:
-            for world in PLACES:
-                count = rejections(Elicited(world, eo.UniformNoise(0.1), panel), runs, over)
-                failures += count > upper
-                mark = "  <-- out of bounds" if count > upper else ""
-                print(f"  {world:<7} {panel.name:<70} {count / runs:.3f}{mark}", flush=True)
-        noise = eo.ClassConditionalNoise(0.05, 0.15)
-        print(f"Flips 0.05 and 0.15, {runs // 2} runs: power, mean estimate (truth +0.10)")
-        for world in PLACES:
-            for own in (False, True):
-                setting = Elicited(world, noise, own_toss_ups=own, seed=2)
-                found = np.array(list(over(setting.estimate, range(runs // 2))))
-                asked = "the curve's own toss-ups" if own else "a band of the posterior"
-                power, mean = np.mean(found[:, 0] < 0.05), np.nanmean(found[:, 1])
-                print(f"  {world:<7} {asked:<26} {power:.3f}  {mean:+.3f}", flush=True)
-        print(
-            f"A biased expert, uniform noise 0.1, {runs // 5} runs: rejected, told by the tipping"
-        )
-        for bias in (0.05, 0.1, 0.15):
-            for world in PLACES:
-                setting = Elicited(world, eo.UniformNoise(0.1), Panel(bias=bias), 5000, seed=3)
-                found = np.array(list(over(setting.estimate, range(runs // 5))))
-                rejected = found[:, 0] < 0.05
-                told = np.abs(found[rejected, 2]) <= bias
-                share = np.mean(told) if rejected.any() else np.nan
-                print(f"  {world:<7} {bias:.2f}  {np.mean(rejected):.3f}  {share:.3f}", flush=True)
+        for name, (show, fewer) in parts.items():
+            if options.only in {None, name}:
+                failures += show(partial(pool.map, chunksize=10), options.runs // fewer)
     print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")
     return int(failures > 0)
 
