@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from evenodds.elicit.tolerance import UNSEEN_LEAN
 from evenodds.inference.null_test import null_statistic
 from evenodds.rows.source import read_rows
 from evenodds.simulation.worlds import WORLDS
-from tests.calibration.experts import SimulatedExpert, elicited, own_toss_ups
+from tests.calibration.experts import SimulatedExpert, elicited, own_toss_ups, random_cases
 
 CRITICAL = stats.norm.isf(0.025)
 PLACES = ("paper", "rare", "skewed")
@@ -74,20 +75,19 @@ class Elicited:
     noise: eo.ClassConditionalNoise
     panel: Panel = Panel()
     n_rows: int = 2000
-    own_toss_ups: bool = False
+    choose: Callable | None = None  # other cases than the package chooses
     seed: int = 1
 
     def draw(self, run):
         """Return rows, labels and anchors of one run, the same whoever asks."""
         rng = np.random.default_rng([self.seed, run])
-        choose = own_toss_ups if self.own_toss_ups else None
         return elicited(
             WORLDS[self.world],
             self.noise,
             self.n_rows,
             self.panel.experts(rng),
             rng,
-            choose=choose,
+            choose=self.choose,
         )
 
     def z(self, run):
@@ -96,6 +96,16 @@ class Elicited:
         if anchors is None:
             return 0.0
         return null_statistic(read_rows(X, labels), anchors, eo.Boundary())[0]
+
+    def spread(self, run):
+        """Return the curve's variance at the mean toss-up, its true error, and the claimed one."""
+        X, labels, anchors = self.draw(run)
+        if anchors is None:
+            return np.nan, np.nan, np.nan
+        mean = np.append(1, anchors.points.mean(axis=0))
+        error = np.mean(WORLDS[self.world].posterior(anchors.points) - anchors.posterior)
+        claimed = anchors.error_covariance().mean()
+        return mean @ eo.fit_logistic(X, labels).covariance @ mean, error, claimed
 
     def estimate(self, run):
         """Return the test's p-value, estimate and tipping point."""
@@ -130,12 +140,11 @@ def show_power(over, runs):
     """Print power and estimates, asking about a band or about the curve's own toss-ups."""
     print(f"Flips 0.05 and 0.15, {runs} runs: power, mean estimate (truth +0.10), no toss-up found")
     for world in PLACES:
-        for own in (False, True):
-            setting = Elicited(
-                world, eo.ClassConditionalNoise(0.05, 0.15), own_toss_ups=own, seed=2
-            )
+        for choose in (None, own_toss_ups):
+            noise = eo.ClassConditionalNoise(0.05, 0.15)
+            setting = Elicited(world, noise, choose=choose, seed=2)
             found = np.array(list(over(setting.estimate, range(runs))))
-            asked = "the curve's own toss-ups" if own else "a band of the posterior"
+            asked = "the curve's own toss-ups" if choose else "a band of the posterior"
             power, mean = np.mean(found[:, 0] < 0.05), np.nanmean(found[:, 1])
             none = int(np.isnan(found[:, 1]).sum())
             print(f"  {world:<7} {asked:<26} {power:.3f}  {mean:+.3f}  {none}", flush=True)
@@ -157,13 +166,45 @@ def show_bias(over, runs):
     return 0
 
 
+def show_spread(over, runs):
+    """Print what choosing cases does beside drawing them at random."""
+    print(f"Cases as chosen / at random, uniform noise 0.1, {runs} runs:")
+    print(
+        "  curve's variance at the mean toss-up, ratio; standard error of the mean toss-up, both;"
+    )
+    print("  the one that the exported tolerances claim")
+    for world in (*PLACES, "many features"):
+        chosen, drawn = (
+            np.array(
+                list(
+                    over(
+                        Elicited(world, eo.UniformNoise(0.1), choose=c, seed=4).spread, range(runs)
+                    )
+                )
+            )
+            for c in (None, random_cases)
+        )
+        ratio = np.nanmean(chosen[:, 0]) / np.nanmean(drawn[:, 0])
+        errors = [np.sqrt(np.nanmean(found[:, 1] ** 2)) for found in (chosen, drawn)]
+        claimed = np.sqrt(np.nanmean(chosen[:, 2]))
+        print(
+            f"  {world:<13} {ratio:.2f}  {errors[0]:.4f} {errors[1]:.4f}  {claimed:.4f}", flush=True
+        )
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000, help="for the level")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", choices=("level", "power", "bias"))
+    parser.add_argument("--only", choices=("level", "power", "bias", "spread"))
     options = parser.parse_args()
-    parts = {"level": (show_level, 1), "power": (show_power, 2), "bias": (show_bias, 5)}
+    parts = {
+        "level": (show_level, 1),
+        "power": (show_power, 2),
+        "spread": (show_spread, 2),
+        "bias": (show_bias, 5),
+    }
     started, failures = time.perf_counter(), 0
     with ProcessPoolExecutor(options.workers) as pool:
         for name, (show, fewer) in parts.items():

@@ -7,8 +7,10 @@ import pyarrow as pa
 
 import evenodds as eo
 from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.candidates import BAND, fitted_posterior
 from evenodds.elicit.export import anchor_table, findings
 from evenodds.elicit.sitting import plan_sitting
+from evenodds.rows.source import read_rows
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,19 @@ def own_toss_ups(table, sitting):
     index = np.abs(fit.coefficients[0] + X @ fit.coefficients[1:])
     nearest = np.argsort(index, kind="stable")[: len(sitting.cases)]
     return replace(sitting, cases=tuple(map(int, nearest)))
+
+
+def random_cases(table, sitting):
+    """Ask instead about cases drawn at random, evenly over the band but left to chance."""
+    rows = read_rows(table.select(list(sitting.features)), table["y"].to_numpy())
+    X = np.column_stack([table[name].to_numpy() for name in sitting.features])
+    rng = np.random.default_rng(sitting.seed)
+    posterior, drawn = fitted_posterior(rows, X), []
+    while len(drawn) < len(sitting.cases):
+        nearest = int(np.argmin(np.abs(posterior - rng.uniform(*BAND))))
+        if nearest not in drawn:
+            drawn.append(nearest)
+    return replace(sitting, cases=tuple(drawn))
 
 
 def elicited(world, noise, n_rows, experts, rng, *, choose=None):

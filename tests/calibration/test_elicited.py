@@ -6,6 +6,7 @@ from scipy import stats
 
 import evenodds as eo
 from tests.calibration.elicited import PLACES, Elicited, Panel, rejections
+from tests.calibration.experts import own_toss_ups
 
 RUNS = 60
 
@@ -22,7 +23,8 @@ def test_cases_from_a_band_show_what_the_curves_own_toss_ups_hide(world, least):
     """Power as measured at length, less four standard errors; the other way is silent."""
     noise = eo.ClassConditionalNoise(0.05, 0.15)
     band, own = (
-        rejections(Elicited(world, noise, own_toss_ups=own, seed=22), RUNS) for own in (False, True)
+        rejections(Elicited(world, noise, choose=choose, seed=22), RUNS)
+        for choose in (None, own_toss_ups)
     )
     assert band >= least * RUNS
     assert own <= stats.binom.ppf(1 - 1e-4, RUNS, 0.15)
