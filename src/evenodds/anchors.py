@@ -44,7 +44,7 @@ class Anchors:
         to anchor: 0.05 means "0.45 to 0.55". 0 is a strict anchor.
     shared_tolerance : float, default 0
         Half-width of the error common to all anchors, as of an expert who leans
-        one way.
+        one way. A column that repeats the one number will do, as files have it.
     source_covariance : array of shape (n_anchors, n_anchors), optional
         Covariance of the stated posteriors when they come from a model fitted to
         other data.
@@ -70,21 +70,24 @@ class Anchors:
         *,
         posterior: ArrayLike | None = None,
         tolerance: ArrayLike | None = None,
-        shared_tolerance: float = 0.0,
+        shared_tolerance: ArrayLike | None = None,
         source_covariance: ArrayLike | None = None,
     ) -> None:
         if is_path(points):
             points, stated_there = read_anchors(points)
             posterior = stated_there.get("posterior") if posterior is None else posterior
             tolerance = stated_there.get("tolerance") if tolerance is None else tolerance
+            if shared_tolerance is None:
+                shared_tolerance = stated_there.get("shared_tolerance")
         posterior = TOSS_UP if posterior is None else posterior
         tolerance = TOLERANCE if tolerance is None else tolerance
+        shared_tolerance = 0.0 if shared_tolerance is None else shared_tolerance
         given = text_table(points, "anchors")
         matrix, names = _read_points(points) if given is None else _unread(given)
         n_anchors = len(matrix)
         stated = check_vector(posterior, "posterior", n_anchors, "anchor")
         widths = check_vector(tolerance, "tolerance", n_anchors, "anchor")
-        shared = check_between(shared_tolerance, "shared_tolerance", 0, 0.5, closed="left")
+        shared = _read_shared(shared_tolerance, n_anchors)
         _check_posterior(stated)
         _check_tolerance(stated, widths, shared)
         covariance = _read_source_covariance(source_covariance, n_anchors)
@@ -230,6 +233,20 @@ def _read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
             f"{row}, column {where}: an anchor needs every feature."
         )
     return matrix, names
+
+
+def _read_shared(values: Any, n_anchors: int) -> float:
+    """Return the one number that all anchors share, which a file repeats for each."""
+    column = np.asarray(values)
+    if column.shape == (n_anchors,) and column.dtype.kind in "iuf":
+        low, high = float(column.min()), float(column.max())
+        if low != high:
+            raise AnchorError(
+                f"shared_tolerance runs from {low:g} to {high:g} but is what all anchors share: "
+                "give one number."
+            )
+        values = low
+    return check_between(values, "shared_tolerance", 0, 0.5, closed="left")
 
 
 def _check_posterior(stated: FloatArray) -> None:

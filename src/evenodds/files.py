@@ -11,8 +11,11 @@ from evenodds.errors import InputError
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[TextIO]:
-    """Open a file to write: beside its place first, moved there when complete."""
+def whole_file(path: Path, *, private: bool = False) -> Iterator[TextIO]:
+    """Open a file to write: beside its place first, moved there when complete.
+
+    A private one can be read by its owner only.
+    """
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
@@ -20,7 +23,7 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             yield file
-        os.chmod(name, 0o666 & ~_mask())
+        os.chmod(name, 0o600 if private else 0o666 & ~_mask())
         os.replace(name, path)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)

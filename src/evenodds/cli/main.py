@@ -3,6 +3,7 @@
 import typer
 
 from evenodds.cli.demo import run_demo
+from evenodds.cli.elicit import run_elicit
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
 from evenodds.cli.study import study
@@ -20,6 +21,7 @@ app.command("test")(run_test)
 app.command("prior")(run_prior)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")
+app.command("elicit")(run_elicit)
 app.command("demo")(run_demo)
 
 

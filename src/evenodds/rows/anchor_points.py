@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # Columns of an anchors file that are not features but what the expert states.
-STATED = ("posterior", "tolerance")
+STATED = ("posterior", "tolerance", "shared_tolerance")
 
 
 def read_anchors(source: Any) -> tuple[Any, dict[str, Any]]:

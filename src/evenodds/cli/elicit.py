@@ -1,0 +1,119 @@
+"""`evenodds elicit`: a page on this machine where experts name the toss-ups."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenodds.cli.guard import guarded
+
+if TYPE_CHECKING:
+    from evenodds.elicit.desk import Desk
+
+
+@guarded
+def run_elicit(
+    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one row a case.")],
+    label: Annotated[str, typer.Option(help="Column of given labels; nobody is shown it.")],
+    out: Annotated[
+        Path, typer.Option(help="Anchors to write, .parquet or .csv: what evenodds test takes.")
+    ],
+    show: Annotated[
+        str | None, typer.Option(help="Columns to show, as a,b,c. Default: all but the label.")
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(help="Columns the test will go by. Default: all that hold numbers."),
+    ] = None,
+    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    raw: Annotated[
+        Path | None,
+        typer.Option(help="Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV."),
+    ] = None,
+    cases: Annotated[int, typer.Option(help="How many cases to ask about.")] = 60,
+    repeats: Annotated[int, typer.Option(help="How many of them come back, unannounced.")] = 12,
+    lean: Annotated[
+        float, typer.Option(help="How far one expert may lean one way, unseen by anyone.")
+    ] = 0.03,
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of pictures. Default: that of DATA.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of cases.")] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    export: Annotated[
+        bool, typer.Option("--export", help="Only write the files from the answers so far.")
+    ] = False,
+) -> None:
+    """Ask experts which cases are toss-ups, one at a time, on a page of this machine.
+
+    Answers are saved one by one beside --out. Stop with Ctrl-C; start again to go on.
+    """
+    _check_extra()
+    from evenodds.cli.data import split_names  # noqa: PLC0415 - keeps help quick
+    from evenodds.elicit.opening import Wishes, open_desk  # noqa: PLC0415
+    from evenodds.rows.anchor_points import whole  # noqa: PLC0415
+    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
+
+    wishes = Wishes(
+        data=data,
+        label=label,
+        out=out,
+        raw=raw,
+        show=split_names(show, "--show"),
+        features=split_names(features),
+        positive=positive,
+        n_cases=cases,
+        n_repeats=repeats,
+        unseen_lean=lean,
+        images=images,
+        seed=seed,
+    )
+    wishes.outputs()  # names that cannot be written are refused before the data are read
+    desk = open_desk(whole(open_table(data)), wishes, must_exist=export)
+    if not export:
+        from evenodds.elicit.server import serve  # noqa: PLC0415 - uvicorn is slow to load
+
+        serve(desk, port, lambda address: _announce(address, browser))
+    _finish(desk)
+
+
+def _check_extra() -> None:
+    """Say what to install where the page cannot be served."""
+    from evenodds.errors import MissingExtraError  # noqa: PLC0415 - keeps help quick
+
+    try:
+        import starlette  # noqa: F401, PLC0415
+        import uvicorn  # noqa: F401, PLC0415
+    except ImportError:
+        raise MissingExtraError(
+            "evenodds elicit needs the 'web' extra: install evenodds[web]."
+        ) from None
+
+
+def _announce(address: str, browser: bool) -> None:
+    """Print where the page is, and open it where somebody watches."""
+    typer.echo(f"Open this address on this computer (it is a secret): {address}")
+    typer.echo("Press Ctrl-C here to stop; every answer is saved as it is given.")
+    sys.stdout.flush()
+    if browser and sys.stdout.isatty():
+        import webbrowser  # noqa: PLC0415
+
+        webbrowser.open(address)
+
+
+def _finish(desk: "Desk") -> None:
+    """Write the files, and say what they are and what comes next."""
+    from evenodds.elicit.words import count, judgement_lines  # noqa: PLC0415 - keeps help quick
+
+    found = desk.findings()
+    written = desk.export()
+    desk.store.close()
+    for path in written:
+        typer.echo(f"wrote {path}", err=True)
+    typer.echo(f"{count(len(found.toss_ups), 'toss-up')} found.")
+    for line in judgement_lines(found):
+        typer.echo(f"  {line}")
+    if found.toss_ups:
+        typer.echo(f"Next: {desk.test_command}")

@@ -1,0 +1,1 @@
+"""Asking the expert: which cases, in what order, and what the answers are worth."""

@@ -1,0 +1,201 @@
+"""The page: one case at a time, three answers, everything else out of the way."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Mount, Route
+
+from evenodds.elicit.answers import Verdict
+from evenodds.elicit.desk import Desk
+from evenodds.elicit.images import find_image
+from evenodds.elicit.protection import Guard
+from evenodds.elicit.words import judgement_lines
+from evenodds.errors import InputError
+
+HOME = Path(__file__).parent
+STATIC = {
+    "page.css": "text/css",
+    "noscript.css": "text/css",
+    "page.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+LARGEST_FORM = 4096
+
+
+def make_app(desk: Desk, token: str, port: int) -> Starlette:
+    """Return the web application of a sitting."""
+    pages = Pages(desk, token)
+    routes = [
+        Route("/", pages.start),
+        Route("/start", pages.begin, methods=["POST"]),
+        Route("/sit/{expert}", pages.ask),
+        Route("/sit/{expert}/answer", pages.answer, methods=["POST"]),
+        Route("/sit/{expert}/undo", pages.undo, methods=["POST"]),
+        Route("/sit/{expert}/rest", pages.rest),
+        Route("/outlook", pages.outlook),
+        Route("/picture/{case:int}/{column:int}", pages.picture),
+        Route("/static/{name}", pages.static),
+    ]
+    return Starlette(
+        routes=[Mount("/{token}", routes=routes)],
+        middleware=[Middleware(Guard, token=token, port=port)],
+        exception_handlers={InputError: pages.complain, HTTPException: pages.complain},
+    )
+
+
+class Pages:
+    """What each address answers."""
+
+    def __init__(self, desk: Desk, token: str) -> None:
+        self.desk, self.base = desk, f"/{token}"
+        self.templates = Environment(
+            loader=FileSystemLoader(HOME / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    async def start(self, request: Request) -> Response:
+        """Ask who it is."""
+        return self._page("start.html", experts=self.desk.store.experts())
+
+    async def begin(self, request: Request) -> Response:
+        """Send an expert to the page of that name."""
+        form = await _form(request)
+        return self._to(self.desk.expert(form.get("expert", "")))
+
+    async def ask(self, request: Request) -> Response:
+        """Show the case that an expert is to judge now, or the end."""
+        expert = self._expert(request)
+        answered = self.desk.store.answers(expert)
+        question = self.desk.question(expert, answered)
+        if question is None:
+            return self._ending(expert, len(answered), finished=True)
+        line, working = self.desk.running_line()
+        return self._page(
+            "ask.html",
+            expert=expert,
+            address=self._address(expert),
+            question=question,
+            cells=self.desk.showing.cells(self.desk.table, question.case),
+            n_questions=max(self.desk.sitting.queue().n_questions, question.number + 1),
+            line=line,
+            working=working,
+        )
+
+    async def answer(self, request: Request) -> Response:
+        """Keep an answer, then show the next case."""
+        expert, form = self._expert(request), await _form(request)
+        verdict, number = form.get("verdict", ""), form.get("number", "")
+        if verdict not in set(Verdict) or not number.isdecimal():
+            raise HTTPException(400, "This is not an answer the page could have sent.")
+        # An answer that comes twice (a double click, the back button) is kept once.
+        self.desk.answer(expert, int(number), Verdict(verdict), _chance(form.get("chance", "")))
+        return self._to(expert)
+
+    async def undo(self, request: Request) -> Response:
+        """Take the last answer back, then show its case again."""
+        expert, form = self._expert(request), await _form(request)
+        number = form.get("number", "")
+        if not number.isdecimal():
+            raise HTTPException(400, "This is not an answer the page could have sent.")
+        self.desk.store.undo(expert, int(number))
+        return self._to(expert)
+
+    async def rest(self, request: Request) -> Response:
+        """Say that everything is saved."""
+        expert = self._expert(request)
+        return self._ending(expert, len(self.desk.store.answers(expert)), finished=False)
+
+    async def outlook(self, request: Request) -> Response:
+        """Return the running line, for a page that waits for it."""
+        line, working = self.desk.running_line()
+        return JSONResponse({"line": line, "working": working})
+
+    async def picture(self, request: Request) -> Response:
+        """Return the picture in a cell of a case; the address names the cell, never a path."""
+        case, column = request.path_params["case"], request.path_params["column"]
+        columns = self.desk.showing.columns
+        if case not in self.desk.sitting.cases or column >= len(columns):
+            raise HTTPException(404, "There is no such picture.")
+        value = self.desk.table[columns[column]][case].as_py()
+        image = find_image(value, self.desk.showing.folders)
+        if image is None:
+            raise HTTPException(404, "There is no such picture.")
+        return FileResponse(image.path, media_type=image.kind)
+
+    async def static(self, request: Request) -> Response:
+        """Return a file of the page's own."""
+        name = request.path_params["name"]
+        if name not in STATIC:
+            raise HTTPException(404, "There is no such file.")
+        return FileResponse(HOME / "static" / name, media_type=STATIC[name])
+
+    async def complain(self, request: Request, error: Exception) -> Response:
+        """Say what is wrong, in the page's own clothes."""
+        status = error.status_code if isinstance(error, HTTPException) else 400
+        message = error.detail if isinstance(error, HTTPException) else str(error)
+        return self._page("sorry.html", status=status, message=message)
+
+    def _ending(self, expert: str, number: int, *, finished: bool) -> Response:
+        found = self.desk.findings()
+        return self._page(
+            "rest.html",
+            expert=expert,
+            address=self._address(expert),
+            number=number,
+            n_toss_ups=len(found.toss_ups),
+            lines=judgement_lines(found),
+            written=[str(path) for path in self.desk.export()],
+            test_command=self.desk.test_command,
+            finished=finished,
+        )
+
+    def _page(self, name: str, *, status: int = 200, **values: Any) -> Response:
+        sitting = self.desk.sitting
+        page = self.templates.get_template(name).render(
+            base=self.base, negative=sitting.negative, positive=sitting.positive, **values
+        )
+        return HTMLResponse(page, status_code=status)
+
+    def _expert(self, request: Request) -> str:
+        return self.desk.expert(request.path_params["expert"])
+
+    def _address(self, expert: str) -> str:
+        return f"{self.base}/sit/{quote(expert, safe='')}"
+
+    def _to(self, expert: str) -> Response:
+        return RedirectResponse(self._address(expert), status_code=303)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Read a small form."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_FORM:
+            raise HTTPException(413, "That is more than the page could have sent.")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=10))
+
+
+def _chance(text: str) -> float | None:
+    """Read the slider, in hundredths; empty where it was not touched."""
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) > 100:
+        raise HTTPException(400, "The slider goes from 0 to 100.")
+    return int(text) / 100

@@ -1,0 +1,107 @@
+"""Answers as files: anchors that a test takes as they are, and the raw answers beside them."""
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenodds.elicit.answers import Answer, TossUp, toss_ups
+from evenodds.elicit.sitting import Sitting
+from evenodds.elicit.tolerance import UNSEEN_LEAN, Judgement, judge
+from evenodds.errors import InputError
+from evenodds.files import whole_file
+from evenodds.validation import join_quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ANCHOR_FILES = (".parquet", ".pq", ".csv", ".tsv")
+ANSWER_FILES = (".csv", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where a sitting is written to."""
+
+    anchors: Path
+    answers: Path
+
+    def __post_init__(self) -> None:
+        for path, kinds in ((self.anchors, ANCHOR_FILES), (self.answers, ANSWER_FILES)):
+            if path.suffix.lower() not in kinds:
+                raise InputError(f"{path} must end in {join_quoted(kinds, 'or')}.")
+            if path.is_dir() or not path.resolve().parent.is_dir():
+                raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the answers of a sitting amount to."""
+
+    toss_ups: tuple[TossUp, ...]
+    judgement: Judgement
+
+
+def findings(
+    answers: Sequence[Answer], sitting: Sitting, unseen_lean: float = UNSEEN_LEAN
+) -> Findings:
+    """Return the toss-ups that answers name, and how well they are known."""
+    found = toss_ups(answers)
+    known = judge(answers, found, breadth=sitting.breadth, unseen_lean=unseen_lean)
+    return Findings(tuple(found), known)
+
+
+def anchor_table(table: "pa.Table", features: Sequence[str], found: Findings) -> "pa.Table":
+    """Return the toss-ups with their features, and what a test needs to know of each."""
+    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+
+    if not found.toss_ups:
+        raise InputError("no case was called a toss-up, so there are no anchors to write yet.")
+    chosen = table.select(list(features)).take([toss_up.case for toss_up in found.toss_ups])
+    stated = {
+        "posterior": [toss_up.posterior for toss_up in found.toss_ups],
+        "tolerance": [found.judgement.tolerance(toss_up) for toss_up in found.toss_ups],
+        "shared_tolerance": [found.judgement.shared_tolerance] * len(found.toss_ups),
+    }
+    clash = [name for name in stated if name in features]
+    if clash:
+        raise InputError(
+            f"the data has a feature named {join_quoted(clash)}, which an anchors file uses for "
+            "what experts state: rename that column."
+        )
+    for name, values in stated.items():
+        chosen = chosen.append_column(name, pa.array(values, pa.float64()))
+    return chosen
+
+
+def write_anchors(path: Path, anchors: "pa.Table") -> None:
+    """Write anchors as the file's name asks; private, as the data they come from may be."""
+    with whole_file(path, private=True) as file:
+        if path.suffix.lower() in {".parquet", ".pq"}:
+            from pyarrow import parquet  # noqa: PLC0415 - slow to load
+
+            parquet.write_table(anchors, file.buffer)
+            return
+        delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(anchors.column_names)
+        writer.writerows(row.values() for row in anchors.to_pylist())
+
+
+def write_answers(path: Path, answers: Sequence[Answer], sitting: Sitting) -> None:
+    """Write every standing answer, one a line, with expert, time and row number."""
+    said = {"negative": sitting.negative, "positive": sitting.positive}
+    rows: list[dict[str, Any]] = [
+        {**asdict(answer), "answer": said.get(answer.verdict.value, answer.verdict.value)}
+        for answer in answers
+    ]
+    with whole_file(path, private=True) as file:
+        if path.suffix.lower() == ".jsonl":
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            return
+        names = [*(field.name for field in fields(Answer)), "answer"]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

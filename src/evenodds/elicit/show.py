@@ -1,0 +1,130 @@
+"""How a case is shown: each cell as a person would want to see it."""
+
+import math
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from evenodds.elicit.images import find_image
+from evenodds.errors import InputError
+from evenodds.validation import join_quoted, near_misses
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["number", "words", "text", "picture", "missing"]
+
+# Longer than this is read as a text, not as a word beside other words.
+LONG = 60
+NOT_RECORDED = "not recorded"
+# A column with at most this many values that fixes every label is the label under another name.
+FEW_VALUES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One thing the expert is shown about a case; `column` is its place among those shown."""
+
+    column: int
+    name: str
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """Which columns experts see, and where pictures may come from."""
+
+    columns: tuple[str, ...]
+    folders: tuple[Path, ...]
+
+    def cells(self, table: "pa.Table", row: int) -> list[Cell]:
+        """Return a case as it is shown."""
+        return [
+            self._cell(place, name, table[name][row].as_py())
+            for place, name in enumerate(self.columns)
+        ]
+
+    def _cell(self, place: int, name: str, value: Any) -> Cell:
+        if find_image(value, self.folders) is not None:
+            return Cell(place, name, "picture", Path(value).name)
+        kind, text = as_words(value)
+        return Cell(place, name, kind, text)
+
+
+def as_words(value: Any) -> tuple[Kind, str]:
+    """Return a value in words, and what kind of value it is."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "missing", NOT_RECORDED
+    if isinstance(value, bool):
+        return "words", "yes" if value else "no"
+    if isinstance(value, int | float | Decimal):
+        return "number", _number(value)
+    text = _day(value) if isinstance(value, date) else str(value).strip()
+    if not text:
+        return "missing", NOT_RECORDED
+    return ("text" if len(text) > LONG or "\n" in text else "words"), text
+
+
+def _day(value: date) -> str:
+    """Return a date, and the time of day where there is one."""
+    if isinstance(value, datetime) and (value.hour, value.minute, value.second) != (0, 0, 0):
+        return value.strftime("%Y-%m-%d %H:%M")
+    return value.strftime("%Y-%m-%d")
+
+
+def _number(value: float | Decimal) -> str:
+    """Return a number with the digits a person can use."""
+    if isinstance(value, int):
+        return str(value)
+    number = float(value)
+    if not math.isfinite(number):
+        return str(number)
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    if 1e-3 <= abs(number) < 1e6:
+        # Four significant digits, and none before the point is ever lost.
+        digits = max(3 - math.floor(math.log10(abs(number))), 0)
+        rounded = f"{number:.{digits}f}"
+        return rounded.rstrip("0").rstrip(".") if "." in rounded else rounded
+    return f"{number:.3g}"
+
+
+def choose_columns(
+    table: "pa.Table", label: str, show: tuple[str, ...] | None, source: str
+) -> tuple[str, ...]:
+    """Return the columns to show: those named, or all; never the label or a copy of it."""
+    names = table.column_names
+    if show is not None:
+        for name in show:
+            if name not in names:
+                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        if label in show:
+            raise InputError(
+                f"--show names {label!r}, the label: experts judge a case without knowing it."
+            )
+        if not show:
+            raise InputError("--show names no column.")
+    chosen = show or tuple(name for name in names if name != label)
+    telling = [name for name in chosen if _tells_the_label(table, name, label)]
+    if telling:
+        raise InputError(
+            f"{join_quoted(telling)} would give the label away: every value goes with one label "
+            "only. Choose what to show with --show."
+        )
+    return chosen
+
+
+def _tells_the_label(table: "pa.Table", name: str, label: str) -> bool:
+    """Tell a copy of the label: few values, each with one label throughout."""
+    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+
+    if pa.types.is_nested(table[name].type):
+        return False
+    n_values = len(table[name].unique())
+    if n_values > min(FEW_VALUES, table.num_rows / 5):
+        return False
+    pairs = table.select([name, label]).group_by([name, label]).aggregate([])
+    return len(pairs) == n_values

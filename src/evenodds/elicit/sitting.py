@@ -1,0 +1,148 @@
+"""What a sitting is about: the cases, the two classes, and whether the data are still the same."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from evenodds.elicit.candidates import choose_candidates, fitted_posterior
+from evenodds.elicit.queue import Queue
+from evenodds.errors import InputError
+from evenodds.rows.missing import refuse_missing
+from evenodds.rows.source import read_rows
+from evenodds.validation import check_whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Rows that cases are chosen from; more of them would only slow the start.
+MOST_ROWS = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """Everything that must stay as it is until the last expert has finished.
+
+    Attributes
+    ----------
+    label : str
+        Column of given labels, which nobody is shown.
+    negative, positive : str
+        The two classes.
+    features : tuple of str
+        Columns that the test will go by.
+    cases : tuple of int
+        Row numbers to ask about, in the order they were chosen.
+    breadth : float
+        How much of the posterior's range the cases are spread over.
+    n_repeats : int
+        How many cases come back.
+    seed : int
+        What the choice and the order of cases come from.
+    digest : str
+        Fingerprint of the cases, without their labels.
+    """
+
+    label: str
+    negative: str
+    positive: str
+    features: tuple[str, ...]
+    cases: tuple[int, ...]
+    breadth: float
+    n_repeats: int
+    seed: int
+    digest: str
+
+    def queue(self) -> Queue:
+        """Return the order of questions."""
+        return Queue(self.cases, self.n_repeats, self.seed)
+
+    def to_json(self) -> str:
+        """Write it down."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read it back."""
+        known: dict[str, Any] = json.loads(text)
+        known["features"], known["cases"] = tuple(known["features"]), tuple(known["cases"])
+        return cls(**known)
+
+
+def plan_sitting(
+    table: "pa.Table",
+    *,
+    label: str,
+    features: tuple[str, ...],
+    positive: str | None = None,
+    n_cases: int = 60,
+    n_repeats: int = 12,
+    seed: int = 0,
+) -> Sitting:
+    """Choose the cases of a sitting.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The data.
+    label : str
+        Column of given labels, used to space the cases and never shown.
+    features : tuple of str
+        Columns that the test will go by; they must be numbers.
+    positive : str, optional
+        The positive label.
+    n_cases, n_repeats : int
+        How many cases, and how many of them come back.
+    seed : int
+        The same seed gives the same sitting.
+    """
+    back = check_whole(n_repeats, "n_repeats")
+    kept = _sample(table.num_rows, check_whole(seed, "seed"))
+    read = table.take(kept) if len(kept) < table.num_rows else table
+    rows = read_rows(read.select(list(features)), read[label].to_numpy(), positive=positive)
+    refuse_missing(rows)
+    matrix = np.column_stack([np.asarray(read[name].to_numpy(), float) for name in features])
+    chosen = choose_candidates(matrix, fitted_posterior(rows, matrix), n_cases=n_cases, seed=seed)
+    cases = tuple(int(row) for row in kept[chosen.rows])
+    return Sitting(
+        label=label,
+        negative=str(rows.negative),
+        positive=str(rows.positive),
+        features=features,
+        cases=cases,
+        breadth=chosen.breadth,
+        n_repeats=min(back, len(cases)),
+        seed=seed,
+        digest=fingerprint(table, label, cases),
+    )
+
+
+def check_same(sitting: Sitting, table: "pa.Table", label: str, where: str) -> None:
+    """Refuse to go on with a sitting about other data."""
+    same = (
+        label == sitting.label
+        and max(sitting.cases) < table.num_rows
+        and fingerprint(table, label, sitting.cases) == sitting.digest
+    )
+    if not same:
+        raise InputError(
+            f"{where} holds answers about other rows, or another label than {label!r}: go on with "
+            "the data it was started with, or name another --out."
+        )
+
+
+def fingerprint(table: "pa.Table", label: str, cases: tuple[int, ...]) -> str:
+    """Return a digest of the cases as they are shown, the labels left out."""
+    shown = table.drop_columns([label]).take(list(cases))
+    lines = [repr(shown.column_names), *(repr(row) for row in shown.to_pylist())]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _sample(n_rows: int, seed: int) -> Any:
+    """Return the numbers of the rows that cases are chosen from."""
+    if n_rows <= MOST_ROWS:
+        return np.arange(n_rows)
+    rng = np.random.default_rng([seed, 1])
+    return np.sort(rng.choice(n_rows, MOST_ROWS, replace=False))

@@ -1,0 +1,56 @@
+"""The sentences of a sitting: what is found so far, and what it will be worth."""
+
+from evenodds.elicit.export import Findings
+
+# Fewer repeats than this say nothing about consistency.
+FEW = 4
+
+
+def count(number: int, thing: str) -> str:
+    """Return ``1 toss-up`` or ``3 toss-ups``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def running_line(n_toss_ups: int, n_rows: int, known: bool, asymmetry: float | None) -> str:
+    """Return how many toss-ups are found and what asymmetry could be detected with them."""
+    found = f"{count(n_toss_ups, 'toss-up')} found so far."
+    if n_toss_ups == 0:
+        return "No toss-up found yet; they will come."
+    if not known:
+        return f"{found} What they can show is worked out as more come in."
+    if asymmetry is None:
+        return f"{found} That is not enough yet to find a difference of any size."
+    return (
+        f"{found} With them, a test of these {n_rows:,} rows would probably notice if the shares "
+        f"of wrong labels in the two classes differed by {100 * asymmetry:.0f} in 100."
+    )
+
+
+def judgement_lines(found: Findings) -> list[str]:
+    """Return what the answers say about the experts' judgement."""
+    known = found.judgement
+    lines = []
+    if known.consistency is None:
+        lines.append("No toss-up has come back yet, so little is known of how surely it is one.")
+    else:
+        again = round(known.consistency * known.n_repeats)
+        lines.append(
+            f"{count(known.n_repeats, 'toss-up')} came back later; {again} "
+            f"{'was' if again == 1 else 'were'} called a toss-up again."
+        )
+        if known.n_repeats >= FEW and known.consistency < 0.5:
+            lines.append(
+                "Answers changed so often that they tell little: talk about what makes a case a "
+                "toss-up, and sit again."
+            )
+    if known.agreement is not None:
+        lines.append(
+            f"Of one expert's toss-ups, another expert saw {known.agreement:.0%} as one too."
+        )
+    if found.toss_ups:
+        widest = max(known.tolerance(toss_up) for toss_up in found.toss_ups)
+        lines.append(
+            f"A toss-up is taken as known to ±{widest:.2f}, and all of them together to "
+            f"±{known.shared_tolerance:.2f}."
+        )
+    return lines

@@ -1,0 +1,96 @@
+"""Experts whose judgement is known, and a whole sitting with them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+import evenodds as eo
+from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.candidates import BAND, fitted_posterior
+from evenodds.elicit.export import anchor_table, findings
+from evenodds.elicit.sitting import plan_sitting
+from evenodds.rows.source import read_rows
+
+
+@dataclass(frozen=True)
+class SimulatedExpert:
+    """Sees a case's posterior through a lean, an error of its own and one of the moment."""
+
+    name: str = "first"
+    width: float = 0.1  # what this expert calls a toss-up
+    lean: float = 0.0
+    persistent: float = 0.04  # standard error that comes back with the case
+    momentary: float = 0.04  # standard error of each look
+    slider: bool = False
+
+    def sit(self, queue, posterior, rng):
+        """Answer every question of a queue."""
+        own = self.persistent * rng.standard_normal(len(posterior))
+        given = []
+        while (question := queue.next_question(self.name, given)) is not None:
+            seen = posterior[question.case] + self.lean + own[question.case]
+            seen += self.momentary * rng.standard_normal()
+            given.append(
+                Answer(
+                    expert=self.name,
+                    case=question.case,
+                    occasion=question.occasion,
+                    verdict=self.verdict(seen),
+                    chance=float(np.clip(round(20 * seen) / 20, 0, 1)) if self.slider else None,
+                    time="",
+                )
+            )
+        return given
+
+    def verdict(self, seen):
+        if abs(seen - 0.5) <= self.width:
+            return Verdict.toss_up
+        return Verdict.positive if seen > 0.5 else Verdict.negative
+
+
+def own_toss_ups(table, sitting):
+    """Ask instead about the cases nearest to where the labels' own curve says 1/2."""
+    X = np.column_stack([table[name].to_numpy() for name in sitting.features])
+    fit = eo.fit_logistic(X, table["y"].to_numpy())
+    index = np.abs(fit.coefficients[0] + X @ fit.coefficients[1:])
+    nearest = np.argsort(index, kind="stable")[: len(sitting.cases)]
+    return replace(sitting, cases=tuple(map(int, nearest)))
+
+
+def random_cases(table, sitting):
+    """Ask instead about cases drawn at random, evenly over the band but left to chance."""
+    rows = read_rows(table.select(list(sitting.features)), table["y"].to_numpy())
+    X = np.column_stack([table[name].to_numpy() for name in sitting.features])
+    rng = np.random.default_rng(sitting.seed)
+    posterior, drawn = fitted_posterior(rows, X), []
+    while len(drawn) < len(sitting.cases):
+        nearest = int(np.argmin(np.abs(posterior - rng.uniform(*BAND))))
+        if nearest not in drawn:
+            drawn.append(nearest)
+    return replace(sitting, cases=tuple(drawn))
+
+
+def elicited(world, noise, n_rows, experts, rng, *, choose=None):
+    """Return rows, noisy labels and the anchors that a sitting with these experts ends in.
+
+    All the way that answers go: cases are chosen, asked in turn, and exported. The anchors are
+    None where no toss-up was found.
+    """
+    X, true = world.draw_rows(n_rows, rng)
+    labels = noise.flip(true, rng)
+    features = tuple(f"x{number}" for number in range(X.shape[1]))
+    table = pa.table({**dict(zip(features, X.T, strict=True)), "y": labels})
+    seed = int(rng.integers(2**31))
+    sitting = plan_sitting(table, label="y", features=features, seed=seed)
+    if choose is not None:
+        sitting = choose(table, sitting)
+    posterior = world.posterior(X)
+    answers = [a for expert in experts for a in expert.sit(sitting.queue(), posterior, rng)]
+    found = findings(answers, sitting)
+    if not found.toss_ups:
+        return X, labels, None
+    exported = anchor_table(table, features, found)
+    stated = {name: exported[name].to_numpy() for name in exported.column_names[len(features) :]}
+    points = np.column_stack([exported[name].to_numpy() for name in features])
+    return X, labels, eo.Anchors(points, **stated)

@@ -1,0 +1,41 @@
+"""A small part of ``python -m tests.calibration.elicited``: whole sittings, simulated."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import evenodds as eo
+from tests.calibration.elicited import PLACES, Elicited, Panel, rejections
+from tests.calibration.experts import own_toss_ups
+
+RUNS = 60
+
+
+@pytest.mark.parametrize("panel", [Panel(), Panel(n_experts=2, slider=True)], ids=lambda p: p.name)
+@pytest.mark.parametrize("world", PLACES)
+def test_level_with_elicited_anchors(world, panel):
+    count = rejections(Elicited(world, eo.UniformNoise(0.1), panel, seed=21), RUNS)
+    assert count <= stats.binom.ppf(1 - 1e-4, RUNS, 0.05)
+
+
+@pytest.mark.parametrize(("world", "least"), [("paper", 0.6), ("rare", 0.25), ("skewed", 0.35)])
+def test_cases_from_a_band_show_what_the_curves_own_toss_ups_hide(world, least):
+    """Power as measured at length, less four standard errors; the other way is silent."""
+    noise = eo.ClassConditionalNoise(0.05, 0.15)
+    band, own = (
+        rejections(Elicited(world, noise, choose=choose, seed=22), RUNS)
+        for choose in (None, own_toss_ups)
+    )
+    assert band >= least * RUNS
+    assert own <= stats.binom.ppf(1 - 1e-4, RUNS, 0.15)
+
+
+@pytest.mark.parametrize("world", PLACES)
+def test_the_tipping_point_tells_of_a_biased_expert(world):
+    """A bias that makes a test reject is one that its tipping point says would do so."""
+    bias, runs = 0.1, 20
+    setting = Elicited(world, eo.UniformNoise(0.1), Panel(bias=bias), n_rows=5000, seed=23)
+    found = np.array([setting.estimate(run) for run in range(runs)])
+    rejected = found[:, 0] < 0.05
+    assert rejected.mean() > 0.3
+    assert np.mean(np.abs(found[rejected, 2]) <= bias) > 0.9

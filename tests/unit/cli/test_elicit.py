@@ -1,0 +1,130 @@
+"""`evenodds elicit`: what it says, writes and refuses; a browser drives it elsewhere."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+
+@pytest.fixture
+def sitting(tmp_path, files):
+    """Return the arguments of a sitting about a copy of the data."""
+    return f"elicit {files}/plain.csv --label diagnosis --out {tmp_path}/anchors.csv --cases 12"
+
+
+@pytest.fixture
+def served(script, sitting):
+    """Start the command for real; return its process and its address."""
+    server = subprocess.Popen(
+        [script, *sitting.split(), "--repeats", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    address = re.search(r"http://\S+", server.stdout.readline()).group()
+    yield server, address
+    server.kill()
+    server.communicate()
+
+
+def post(address, path, **form):
+    origin = "/".join(address.split("/")[:3])
+    body = urllib.parse.urlencode(form).encode()
+    urllib.request.urlopen(urllib.request.Request(address + path, body, {"Origin": origin}))
+
+
+def test_an_interrupt_ends_the_sitting_and_writes_the_files(served, tmp_path, document, files):
+    server, address = served
+    for number in range(4):
+        post(address, "sit/Ada/answer", number=number, verdict="toss-up")
+    server.send_signal(signal.SIGINT)
+    said, wrote = server.communicate(timeout=30)
+    assert server.returncode == 0
+    assert "4 toss-ups found." in said
+    assert f"Next: evenodds test {files}/plain.csv --label diagnosis --anchors" in said
+    assert f"wrote {tmp_path}/anchors.csv" in wrote
+    result = document(f"test {files}/plain.csv --label diagnosis --anchors {tmp_path}/anchors.csv")
+    assert (result["n_anchors"], result["n_rows"]) == (4, 300)
+
+
+def test_a_test_takes_the_shared_tolerance_that_a_file_states(files, tmp_path, document):
+    toss_ups = "age,dose,shared_tolerance\n0,0,{0}\n1,-1,{0}\n"
+    pvalues = []
+    for number, shared in enumerate((0, 0.2)):
+        (tmp_path / f"{number}.csv").write_text(toss_ups.format(shared))
+        told = f"test {files}/plain.csv --label diagnosis --anchors {tmp_path}/{number}.csv"
+        pvalues.append(document(told)["pvalue"])
+    said = f"test {files}/plain.csv --label diagnosis --anchors {tmp_path}/0.csv"
+    (tmp_path / "0.csv").write_text("age,dose\n0,0\n1,-1\n")
+    assert pvalues[0] < pvalues[1] == document(f"{said} --shared-tolerance 0.2")["pvalue"]
+
+
+def test_it_listens_on_this_machine_only(served):
+    _, address = served
+    port = urllib.parse.urlsplit(address).port
+    with socket.create_connection(("127.0.0.1", port), timeout=5):
+        pass
+    own = next((a for a in _own_addresses() if not a.startswith("127.")), None)
+    if own is not None:
+        with pytest.raises(ConnectionRefusedError), socket.create_connection((own, port), 5):
+            pass
+
+
+def _own_addresses():
+    """Return this machine's addresses in the networks it is part of."""
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    except OSError:
+        return []
+    return [entry[4][0] for entry in found]
+
+
+def test_a_wrong_token_gets_403(served):
+    _, address = served
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(address.replace(address.split("/")[3], "wrong"))
+
+
+def test_files_are_written_from_answers_without_a_server(served, command, sitting, tmp_path):
+    server, address = served
+    post(address, "sit/Ada/answer", number=0, verdict="toss-up")
+    server.kill()
+    server.wait()
+    result = command(f"{sitting} --export")
+    assert (result.exit_code, "1 toss-up found." in result.stdout) == (0, True)
+    assert (tmp_path / "anchors_answers.csv").read_text().count("\n") == 2
+
+
+def test_a_port_that_is_taken_is_named(command, sitting):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = command(f"{sitting} --port {port}")
+    assert result.exit_code == 2
+    assert f"port {port} cannot be used: Address already in use. Leave --port out" in result.stderr
+
+
+def test_a_port_that_cannot_be_is_named(command, sitting):
+    result = command(f"{sitting} --port 70000")
+    assert "--port is 70000 but must be at least 0 and at most 65535." in result.stderr
+
+
+def test_exporting_before_anyone_answered_is_refused(command, sitting):
+    result = command(f"{sitting} --export")
+    assert (result.exit_code, "there are no answers yet" in result.stderr) == (2, True)
+
+
+def test_without_the_extra_it_says_what_to_install(sitting):
+    code = (
+        "import sys; sys.modules['uvicorn'] = None\n"
+        f"sys.argv = ['evenodds', *{sitting.split()!r}]\n"
+        "from evenodds.cli.main import run; run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "needs the 'web' extra: install evenodds[web]." in done.stderr

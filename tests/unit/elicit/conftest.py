@@ -1,0 +1,81 @@
+"""A small sitting: patients with words, texts and pictures, and a desk to sit at."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+import evenodds as eo
+from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.opening import Wishes, open_desk
+from evenodds.simulation.worlds import two_bells
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+@pytest.fixture(scope="session")
+def patients():
+    """600 rows of the rare world, with a column of every kind that is shown."""
+    rng = np.random.default_rng(5)
+    X, true = two_bells(0.15).draw_rows(600, rng)
+    given = eo.ClassConditionalNoise(0.2, 0.05).flip(true, rng)
+    return pa.table(
+        {
+            "age": X[:, 0],
+            "dose": X[:, 1],
+            "note": ["<b>bold</b> & <script>alert(1)</script>"] * 600,
+            "scan": ["pictures/scan.png"] * 600,
+            "diagnosis": np.where(given, "ill", "healthy"),
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, patients):
+    """Return a folder with the data and a picture."""
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "scan.png").write_bytes(PNG)
+    csv.write_csv(patients, tmp_path / "patients.csv")
+    return tmp_path
+
+
+@pytest.fixture
+def wishes(folder):
+    """Return a function that wishes for a sitting, with some of it changed."""
+
+    def make(**changed):
+        plain = {
+            "data": folder / "patients.csv",
+            "label": "diagnosis",
+            "out": folder / "anchors.parquet",
+            "n_cases": 24,
+            "n_repeats": 6,
+        }
+        return Wishes(**{**plain, **changed})
+
+    return make
+
+
+@pytest.fixture
+def desk(patients, wishes):
+    """Return a desk that nobody has sat at yet."""
+    opened = open_desk(patients, wishes())
+    yield opened
+    opened.store.close()
+
+
+@pytest.fixture
+def said():
+    """Return a function that makes an answer."""
+
+    def make(case, verdict, *, expert="Ada", occasion=1, chance=None):
+        return Answer(
+            expert=expert,
+            case=case,
+            occasion=occasion,
+            verdict=Verdict(verdict),
+            chance=chance,
+            time="2024-05-01T10:00:00+00:00",
+        )
+
+    return make

@@ -1,0 +1,275 @@
+"""The page, asked directly: what it shows, keeps and refuses."""
+
+import asyncio
+import html
+import re
+
+import httpx
+import pytest
+
+from evenodds.elicit.app import make_app
+
+TOKEN, PORT = "secret-token", 8123
+HERE = f"http://127.0.0.1:{PORT}"
+
+
+class Client:
+    """Asks the application without a server between."""
+
+    def __init__(self, desk, **headers):
+        self.app, self.headers = make_app(desk, TOKEN, PORT), headers
+
+    def ask(self, method, path, *, headers=None, data=None):
+        async def reply():
+            way = httpx.ASGITransport(app=self.app)
+            async with httpx.AsyncClient(transport=way, base_url=HERE) as client:
+                known = {**self.headers, **(headers or {})}
+                return await client.request(method, path, headers=known, data=data)
+
+        return asyncio.run(reply())
+
+
+@pytest.fixture
+def client(desk):
+    return Client(desk, origin=HERE)
+
+
+@pytest.fixture
+def at(client):
+    """Return a function that asks for an address below the token."""
+
+    def get(path="", **settings):
+        return client.ask("GET", f"/{TOKEN}/{path}", **settings)
+
+    return get
+
+
+@pytest.fixture
+def send(client):
+    """Return a function that sends a form below the token."""
+
+    def post(path, headers=None, **form):
+        return client.ask("POST", f"/{TOKEN}/{path}", data=form, headers=headers)
+
+    return post
+
+
+def answer(send, number, verdict="toss-up", expert="Ada", **more):
+    return send(f"sit/{expert}/answer", number=number, verdict=verdict, **more)
+
+
+def test_a_name_leads_to_a_page_of_its_own(send):
+    assert send("start", expert="  Dr  Ada ").headers["location"] == f"/{TOKEN}/sit/Dr%20Ada"
+
+
+def test_a_known_name_is_spelled_as_before(send):
+    answer(send, 0, expert="Ada")
+    assert send("start", expert="ADA").headers["location"] == f"/{TOKEN}/sit/Ada"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("", "Please write your name: a letter or a number at least."),
+        ("..", "Please write your name: a letter or a number at least."),
+        ("a" * 61, "Please write a name of at most 60 letters."),
+        ("=cmd()", "Please write your name without special signs."),
+        ("a/b", "Please write your name without special signs."),
+        ("a\x07", "Please write your name without special signs."),
+    ],
+)
+def test_what_is_no_name_is_refused(send, name, text):
+    reply = send("start", expert=name)
+    assert (reply.status_code, text in reply.text) == (400, True)
+
+
+def test_a_case_is_shown_without_its_label(at, desk):
+    page = at("sit/Ada").text
+    assert "age" in page
+    assert "diagnosis" not in page
+
+
+def test_nothing_a_model_says_of_a_case_is_on_the_page(at, desk):
+    """Only the shown cells, the class names and the counters carry what differs by case."""
+    page = at("sit/Ada").text
+    numbers = set(re.findall(r"0\.\d{2,}", page))
+    case = desk.question("Ada", []).case
+    shown = {cell.text for cell in desk.showing.cells(desk.table, case)}
+    assert all(any(number in text for text in shown) for number in numbers)
+
+
+def test_html_in_a_cell_is_shown_as_text(at):
+    page = at("sit/Ada").text
+    assert "<script>alert" not in page
+    assert html.escape("<b>bold</b> & <script>alert(1)</script>") in page
+
+
+def test_html_in_a_name_is_shown_as_text(send, at):
+    answer(send, 0, expert="%3Cb%3EAda")
+    assert "&lt;b&gt;Ada" in at().text
+
+
+def test_there_is_no_inline_script_or_style(at, send):
+    for page in (at().text, at("sit/Ada").text, at("sit/Ada/rest").text):
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", page)
+
+
+def test_an_answer_is_kept_with_its_slider(send, desk):
+    assert answer(send, 0, chance="55").status_code == 303
+    (kept,) = desk.store.answers()
+    assert (kept.expert, kept.verdict, kept.chance) == ("Ada", "toss-up", 0.55)
+
+
+def test_an_untouched_slider_says_nothing(send, desk):
+    answer(send, 0, chance="")
+    assert desk.store.answers()[0].chance is None
+
+
+def test_an_answer_sent_twice_is_kept_once(send, desk):
+    answer(send, 0)
+    answer(send, 0)
+    assert len(desk.store.answers()) == 1
+
+
+def test_undo_brings_the_case_back(send, at, desk):
+    first = desk.question("Ada", []).case
+    answer(send, 0)
+    send("sit/Ada/undo", number=1)
+    assert desk.question("Ada", desk.store.answers("Ada")).case == first
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ({"number": "0", "verdict": "maybe"}, 400),
+        ({"number": "x", "verdict": "skip"}, 400),
+        ({"verdict": "skip"}, 400),
+        ({"number": "0", "verdict": "skip", "chance": "101"}, 400),
+        ({"number": "0", "verdict": "skip", "chance": "-1"}, 400),
+        ({"number": "0", "verdict": "skip", "x": "y" * 5000}, 413),
+    ],
+)
+def test_what_the_page_cannot_have_sent_is_refused(send, desk, form, status):
+    assert send("sit/Ada/answer", **form).status_code == status
+    assert desk.store.answers() == []
+
+
+def test_undo_of_nothing_in_particular_is_refused(send):
+    assert send("sit/Ada/undo").status_code == 400
+
+
+def test_the_end_names_the_files_and_what_to_run(send, at, desk):
+    for number in range(desk.sitting.queue().n_questions):
+        answer(send, number)
+    page = html.unescape(at("sit/Ada").text)
+    assert "That was the last one. Thank you." in page
+    assert str(desk.outputs.anchors) in page
+    assert desk.test_command in page
+    assert desk.outputs.anchors.exists()
+
+
+def test_an_end_without_toss_ups_says_so(send, at, desk):
+    for number in range(desk.sitting.queue().n_questions):
+        answer(send, number, "positive")
+    assert "Without a toss-up there are no anchors to write yet." in at("sit/Ada").text
+
+
+def test_stopping_early_says_that_all_is_saved_and_not_that_cases_come_back(send, at, desk):
+    for number in range(20):
+        answer(send, number)
+    page = at("sit/Ada/rest").text
+    assert "Everything is saved." in page
+    assert "came back" not in page
+    assert desk.outputs.anchors.exists()
+
+
+def test_the_running_line_is_never_waited_for(send, at, desk):
+    """Three toss-ups make it work out what they can show; the reply comes before it does."""
+    for number in range(3):
+        answer(send, number)
+    assert at("outlook").json() == {
+        "line": "3 toss-ups found so far. What they can show is worked out as more come in.",
+        "working": True,
+    }
+
+
+def test_a_picture_is_served_by_its_cell(at, desk):
+    case = desk.sitting.cases[0]
+    reply = at(f"picture/{case}/3")
+    assert (reply.status_code, reply.headers["content-type"]) == (200, "image/png")
+
+
+@pytest.mark.parametrize("place", ["{other}/3", "{case}/0", "{case}/9", "{case}/../3", "{case}/-1"])
+def test_no_other_address_gives_a_picture(at, desk, place):
+    case = desk.sitting.cases[0]
+    other = next(row for row in range(600) if row not in desk.sitting.cases)
+    assert at("picture/" + place.format(case=case, other=other)).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["static/../app.py", "static/%2e%2e/app.py", "static/app.py", "x"])
+def test_nothing_else_is_served(at, path):
+    assert at(path).status_code == 404
+
+
+def test_a_wrong_token_gets_403(client):
+    for path in ("/", "/wrong/", "/wrong/sit/Ada", f"/{TOKEN}x/", f"/{TOKEN.upper()}/", "//"):
+        assert client.ask("GET", path).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"origin": f"https://127.0.0.1:{PORT}"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"host": "evil.example"},
+        {"host": f"evil.example:{PORT}"},
+        {"host": "127.0.0.1"},
+    ],
+)
+def test_other_pages_cannot_post_answers(send, desk, headers):
+    reply = send("sit/Ada/answer", headers, number="0", verdict="skip")
+    assert reply.status_code == 403
+    assert desk.store.answers() == []
+
+
+def test_an_answer_without_an_origin_is_refused(desk):
+    form = {"number": "0", "verdict": "skip"}
+    reply = Client(desk).ask("POST", f"/{TOKEN}/sit/Ada/answer", data=form)
+    assert reply.status_code == 403
+
+
+@pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "https://evil.example"}])
+def test_other_pages_cannot_read_either(at, headers):
+    assert at("sit/Ada", headers=headers).status_code == 403
+
+
+def test_other_pages_cannot_embed_a_picture(at, desk):
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+    assert at(f"picture/{desk.sitting.cases[0]}/3", headers=headers).status_code == 403
+
+
+def test_following_the_address_from_a_message_is_welcome(at):
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert at(headers=headers).status_code == 200
+
+
+def test_localhost_is_the_same_machine(at):
+    headers = {"host": f"localhost:{PORT}", "origin": f"http://localhost:{PORT}"}
+    assert at(headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["", "sit/Ada", "static/page.js", "nowhere"])
+def test_every_reply_forbids_what_it_can(at, path):
+    headers = at(path).headers
+    assert headers["content-security-policy"].startswith("default-src 'self'; ")
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "set-cookie" not in headers
+
+
+def test_a_refusal_forbids_it_too(client):
+    assert "content-security-policy" in client.ask("GET", "/wrong/").headers

@@ -1,0 +1,113 @@
+"""Files of a sitting: whole, private, and taken as they are by a test."""
+
+import csv
+import json
+import stat
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from evenodds.anchors import Anchors
+from evenodds.elicit.answers import Verdict
+from evenodds.elicit.export import Findings, Outputs, anchor_table, findings, write_anchors
+
+
+@pytest.fixture
+def answered(desk):
+    """Return a desk at which Ada has called every third case a toss-up."""
+    answers = []
+    while (question := desk.question("Ada", answers)) is not None:
+        verdict = Verdict.toss_up if question.case % 3 == 0 else Verdict.negative
+        desk.answer("Ada", question.number, verdict, None)
+        answers = desk.store.answers("Ada")
+    return desk
+
+
+def test_anchors_carry_features_and_what_the_expert_states(answered):
+    answered.export()
+    table = parquet.read_table(answered.outputs.anchors)
+    assert table.column_names == ["age", "dose", "posterior", "tolerance", "shared_tolerance"]
+
+
+def test_anchors_are_the_rows_of_the_toss_ups(answered, patients):
+    answered.export()
+    cases = [case for case in sorted(answered.sitting.cases) if case % 3 == 0]
+    table = parquet.read_table(answered.outputs.anchors)
+    assert table["age"].to_pylist() == patients["age"].take(cases).to_pylist()
+
+
+@pytest.mark.parametrize("name", ["anchors.parquet", "anchors.csv", "anchors.tsv"])
+def test_files_are_private(answered, tmp_path, name):
+    table = anchor_table(answered.table, ("age",), answered.findings())
+    write_anchors(tmp_path / name, table)
+    answered.export()
+    modes = {stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / name, answered.outputs.answers)}
+    assert modes == {0o600}
+
+
+def test_raw_answers_say_who_when_and_which_case(answered):
+    answered.export()
+    with answered.outputs.answers.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == answered.sitting.queue().n_questions
+    assert list(rows[0]) == [
+        "expert",
+        "case",
+        "occasion",
+        "verdict",
+        "chance",
+        "time",
+        "answer",
+    ]
+    assert {row["answer"] for row in rows} == {"healthy", "toss-up"}
+
+
+def test_raw_answers_as_json_lines(answered, patients, wishes):
+    from evenodds.elicit.export import write_answers  # noqa: PLC0415
+
+    path = wishes().out.with_name("raw.jsonl")
+    write_answers(path, answered.store.answers(), answered.sitting)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[0]["expert"] == "Ada"
+    assert lines[0]["chance"] is None
+
+
+def test_without_toss_ups_only_the_answers_are_written(desk):
+    desk.answer("Ada", 0, Verdict.positive, None)
+    assert desk.export() == [desk.outputs.answers]
+    assert not desk.outputs.anchors.exists()
+
+
+def test_without_toss_ups_there_is_no_table_of_anchors(desk, refused):
+    with refused("no case was called a toss-up, so there are no anchors to write yet."):
+        anchor_table(desk.table, ("age",), findings([], desk.sitting))
+
+
+def test_a_feature_of_a_reserved_name_is_refused(answered, refused):
+    found: Findings = answered.findings()
+    table = answered.table.append_column("tolerance", pa.array([0.0] * 600))
+    with refused("the data has a feature named 'tolerance', which an anchors file uses"):
+        anchor_table(table, ("age", "tolerance"), found)
+
+
+@pytest.mark.parametrize(
+    ("anchors", "answers", "text"),
+    [
+        ("a.xlsx", "b.csv", "a.xlsx must end in '.parquet', '.pq', '.csv' or '.tsv'."),
+        ("a.csv", "b.parquet", "b.parquet must end in '.csv' or '.jsonl'."),
+        ("gone/a.csv", "b.csv", "a.csv cannot be written: name a file in a folder that exists."),
+    ],
+)
+def test_files_that_cannot_be_written_are_named(tmp_path, refused, anchors, answers, text):
+    with refused(text):
+        Outputs(tmp_path / anchors, tmp_path / answers)
+
+
+def test_a_column_of_one_shared_tolerance_is_that_tolerance():
+    assert Anchors([[0.0], [1.0]], shared_tolerance=[0.02, 0.02]).shared_tolerance == 0.02
+
+
+def test_a_column_of_different_shared_tolerances_is_refused(refused):
+    with refused("shared_tolerance runs from 0.01 to 0.02 but is what all anchors share"):
+        Anchors([[0.0], [1.0]], shared_tolerance=[0.01, 0.02])

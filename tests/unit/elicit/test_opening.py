@@ -1,0 +1,95 @@
+"""Preparing a sitting: everything that is refused, and going on."""
+
+import pyarrow as pa
+import pytest
+
+from evenodds.elicit.answers import Verdict
+from evenodds.elicit.opening import open_desk
+from evenodds.elicit.sitting import plan_sitting
+
+
+def test_features_are_the_columns_of_numbers(desk):
+    assert desk.anchor_columns == ("age", "dose")
+
+
+def test_the_command_to_run_next_names_features_where_some_columns_are_none(desk):
+    assert desk.test_command.endswith("anchors.parquet --features age,dose")
+
+
+def test_the_command_needs_no_features_where_all_columns_are(patients, wishes):
+    desk = open_desk(patients.drop_columns(["note", "scan"]), wishes(positive="ill"))
+    assert desk.test_command.endswith(f"--label diagnosis --anchors {wishes().out} --positive ill")
+    desk.store.close()
+
+
+def test_going_on_finds_the_same_cases_and_the_answers(desk, patients, wishes):
+    desk.answer("Ada", 0, Verdict.toss_up, None)
+    again = open_desk(patients, wishes(seed=99))
+    assert again.sitting == desk.sitting
+    assert len(again.store.answers("Ada")) == 1
+    again.store.close()
+
+
+def test_relabelled_data_are_still_the_same_cases(desk, patients, wishes):
+    place = patients.column_names.index("diagnosis")
+    flipped = [{"ill": "healthy"}.get(v, "ill") for v in patients["diagnosis"].to_pylist()]
+    relabelled = patients.set_column(place, "diagnosis", pa.array(flipped))
+    open_desk(relabelled, wishes()).store.close()
+
+
+@pytest.mark.parametrize("change", ["other rows", "fewer rows"])
+def test_other_data_are_not_gone_on_with(desk, patients, wishes, refused, change):
+    other = patients.slice(1) if change == "other rows" else patients.slice(0, 30)
+    with refused("anchors_answers.db holds answers about other rows, or another label"):
+        open_desk(other, wishes())
+
+
+def test_exporting_needs_answers(patients, wishes, refused):
+    with refused("there are no answers yet:"):
+        open_desk(patients, wishes(), must_exist=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"label": "diagnoses"}, "has no column 'diagnoses'; did you mean 'diagnosis'"),
+        ({"features": ("agee",)}, "has no column 'agee'; did you mean 'age'?"),
+        ({"features": ()}, "--features must name columns, and not the label."),
+        ({"features": ("diagnosis",)}, "--features must name columns, and not the label."),
+        ({"features": ("note",)}, "column 'note' of X holds string values, not numbers"),
+        ({"unseen_lean": 0.3}, "--lean is 0.3 but must be at least 0 and at most 0.09."),
+        ({"n_repeats": -1}, "n_repeats is -1 but must be a whole number of at least 0."),
+        ({"positive": "sick"}, "positive is 'sick' but the labels are"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_named(patients, wishes, refused, changed, text):
+    with refused(text):
+        open_desk(patients, wishes(**changed))
+
+
+def test_a_folder_of_pictures_must_be_one(patients, wishes, refused, folder):
+    with refused("nowhere is no folder."):
+        open_desk(patients, wishes(images=folder / "nowhere"))
+
+
+def test_the_data_are_not_overwritten(patients, wishes, refused):
+    with refused("--out or --raw would overwrite"):
+        open_desk(patients, wishes(raw=wishes().data))
+
+
+def test_data_without_numbers_are_refused(patients, wishes, refused):
+    with refused("has no column of numbers beside 'diagnosis' for a test to go by."):
+        open_desk(patients.select(["note", "diagnosis"]), wishes())
+
+
+def test_missing_values_among_the_features_are_named(patients, refused):
+    holes = pa.array([None, *patients["age"].to_pylist()[1:]])
+    table = patients.set_column(0, "age", holes)
+    with refused("X has 1 missing value, the first in row 0, column 'age'"):
+        plan_sitting(table, label="diagnosis", features=("age", "dose"))
+
+
+def test_a_failed_start_leaves_no_file_behind(patients, wishes, refused, folder):
+    with refused("positive is 'sick'"):
+        open_desk(patients, wishes(positive="sick"))
+    assert not (folder / "anchors_answers.db").exists()

@@ -1,0 +1,168 @@
+"""Answers on disk: private, whole, and there again after a crash."""
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from evenodds.elicit.answers import Verdict
+from evenodds.elicit.sitting import Sitting
+from evenodds.elicit.store import Store
+
+SITTING = Sitting(
+    label="y",
+    negative="no",
+    positive="yes",
+    features=("a",),
+    cases=(1, 2, 3),
+    breadth=0.8,
+    n_repeats=1,
+    seed=0,
+    digest="0",
+)
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store.create(tmp_path / "answers.db", SITTING)
+    yield made
+    made.close()
+
+
+def put(store, number, verdict=Verdict.toss_up, expert="Ada", case=1):
+    return store.add(expert, number, case=case, occasion=1, verdict=verdict, chance=0.5)
+
+
+def test_the_file_is_its_owners_only(store):
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+
+
+def test_the_journal_of_an_answer_is_too(store):
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("DELETE FROM answers")
+    other.execute("INSERT INTO sitting VALUES (2, '')")
+    journal = store.path.with_name("answers.db-journal")
+    mode = stat.S_IMODE(journal.stat().st_mode)
+    other.execute("ROLLBACK")
+    other.close()
+    assert mode == 0o600
+
+
+def test_a_start_that_was_killed_leaves_nothing_in_the_way(tmp_path):
+    (tmp_path / ".answers.db.new").write_text("half")
+    Store.create(tmp_path / "answers.db", SITTING).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.db"]
+
+
+def test_what_a_sitting_is_about_comes_back(store):
+    again = Store.open(store.path)
+    assert again.sitting == SITTING
+    again.close()
+
+
+def test_opening_makes_a_file_private_again(store):
+    os.chmod(store.path, 0o644)
+    Store.open(store.path).close()
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+
+
+def test_an_answer_comes_back_as_it_was_given(store):
+    put(store, 0)
+    (found,) = store.answers("Ada")
+    assert (found.expert, found.case, found.occasion, found.verdict, found.chance) == (
+        "Ada",
+        1,
+        1,
+        Verdict.toss_up,
+        0.5,
+    )
+    assert found.time.endswith("+00:00")
+
+
+def test_an_answer_that_comes_twice_is_kept_once(store):
+    assert [put(store, 0), put(store, 0)] == [True, False]
+    assert len(store.answers()) == 1
+
+
+def test_undo_takes_the_last_answer_back(store):
+    put(store, 0, case=1)
+    put(store, 1, case=2)
+    assert store.undo("Ada", 2)
+    assert [answer.case for answer in store.answers()] == [1]
+
+
+def test_undo_is_done_once_however_often_it_is_sent(store):
+    put(store, 0)
+    put(store, 1)
+    assert [store.undo("Ada", 2), store.undo("Ada", 2)] == [True, False]
+    assert not store.undo("Bob", 0)
+
+
+def test_undo_leaves_other_experts_alone(store):
+    put(store, 0, expert="Bob")
+    put(store, 0)
+    store.undo("Ada", 1)
+    assert [answer.expert for answer in store.answers()] == ["Bob"]
+
+
+def test_names_are_the_same_in_small_and_capital_letters(store):
+    put(store, 0, expert="Ada")
+    assert len(store.answers("ada")) == 1
+    assert store.experts() == ["Ada"]
+
+
+def test_two_programs_can_write_at_once(store):
+    other = Store.open(store.path)
+    put(store, 0, expert="Ada")
+    put(other, 0, expert="Bob")
+    other.close()
+    assert store.experts() == ["Ada", "Bob"]
+
+
+def test_a_file_that_is_none_of_ours_is_refused(tmp_path, refused):
+    (tmp_path / "a.db").write_text("hello")
+    with refused("a.db cannot be opened: file is not a database."):
+        Store.open(tmp_path / "a.db")
+
+
+def test_another_database_is_refused_and_left_as_it_is(tmp_path, refused):
+    with sqlite3.connect(tmp_path / "a.db") as other:
+        other.execute("CREATE TABLE t (x)")
+    other.close()
+    with refused("a.db holds no answers of this version of evenodds: move it away"):
+        Store.open(tmp_path / "a.db")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path, refused):
+    with refused("cannot be written: No such file or directory."):
+        Store.create(tmp_path / "nowhere" / "a.db", SITTING)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from evenodds.elicit.answers import Verdict
+from evenodds.elicit.store import Store
+store = Store.open(Path(sys.argv[1]))
+for number in range(10_000):
+    store.add("Ada", number, case=1, occasion=1, verdict=Verdict.skip, chance=None)
+    print(number, flush=True)
+"""
+
+
+def test_a_kill_in_the_middle_loses_nothing_that_was_acknowledged(store):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, store.path], stdout=subprocess.PIPE, text=True
+    )
+    acknowledged = [next(writer.stdout) for _ in range(25)]
+    writer.send_signal(signal.SIGKILL)
+    rest = writer.stdout.read().splitlines()
+    writer.wait()
+    writer.stdout.close()
+    # One more may be on disk whose acknowledgement died with the process.
+    assert len(store.answers()) - len(acknowledged) - len(rest) in {0, 1}
