@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenodds.errors import AnchorError, InputError
+from evenodds.errors import AnchorError
 from evenodds.rows.anchor_points import encode_points, read_anchors, refuse_other_columns
 from evenodds.rows.door import is_path
 from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.frames import as_arrow, text_table
+from evenodds.rows.row_numbers import read_row_numbers
 from evenodds.rows.source import read_features, shape_of
 from evenodds.validation import (
     FloatArray,
@@ -126,10 +127,10 @@ class Anchors:
         """
         given = text_table(X, "X")
         if given is not None:
-            return cls(given.take(_read_row_numbers(rows, len(given))), **settings)
+            return cls(given.take(read_row_numbers(rows, len(given))), **settings)
         features = read_features(X, "X")
         n_rows, _ = shape_of(features)
-        chosen = _read_row_numbers(rows, n_rows)
+        chosen = read_row_numbers(rows, n_rows)
         if isinstance(features, dict):
             return cls({name: column[chosen] for name, column in features.items()}, **settings)
         return cls(features[chosen], **settings)
@@ -294,25 +295,6 @@ def _read_source_covariance(values: ArrayLike | None, n_anchors: int) -> FloatAr
             f"source_covariance has a negative eigenvalue ({smallest:.2g}): it is not a covariance."
         )
     return (matrix + matrix.T) / 2
-
-
-def _read_row_numbers(rows: ArrayLike, n_rows: int) -> Any:
-    """Return row numbers from numbers or a mask."""
-    chosen = np.asarray(rows)
-    if chosen.size == 0:
-        raise InputError("rows is empty: name at least one row.")
-    if chosen.dtype == bool:
-        if chosen.shape != (n_rows,):
-            raise InputError(f"rows is a mask of {chosen.size} but X has {n_rows} rows.")
-        return np.flatnonzero(chosen)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-        raise InputError("rows must be a list of row numbers or a mask of True and False.")
-    outside = (chosen < 0) | (chosen >= n_rows)
-    if outside.any():
-        raise InputError(
-            f"rows names row {int(chosen[np.argmax(outside)])} but X has rows 0 to {n_rows - 1}."
-        )
-    return chosen
 
 
 def _read_only(array: FloatArray) -> FloatArray:

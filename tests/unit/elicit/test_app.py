@@ -3,6 +3,7 @@
 import asyncio
 import html
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -26,7 +27,9 @@ class Client:
                 known = {**self.headers, **(headers or {})}
                 return await client.request(method, path, headers=known, data=data)
 
-        return asyncio.run(reply())
+        # In a thread of its own: a browser test of the same process may have left a loop running.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, reply()).result()
 
 
 @pytest.fixture
