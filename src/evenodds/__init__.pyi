@@ -32,6 +32,10 @@ from evenodds.errors import (
     SeparationError as SeparationError,
 )
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
+from evenodds.inference.audit.annotators import AnnotatorAuditResult as AnnotatorAuditResult
+from evenodds.inference.audit.annotators import annotator_audit as annotator_audit
+from evenodds.inference.audit.door import audit_test as audit_test
+from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.joint import Joint as Joint
