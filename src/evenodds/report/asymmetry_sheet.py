@@ -116,11 +116,11 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
         Key(
             "Evidence against equal flips",
             show_pvalue(result.pvalue),
-            f"z = {_minus(f'{result.statistic:.2f}')}, {result.method} test",
+            f"z = {with_minus(f'{result.statistic:.2f}')}, {result.method} test",
         ),
         Key(
             "Asymmetry, beta − alpha",
-            _minus(f"{result.asymmetry:+.3f}"),
+            with_minus(f"{result.asymmetry:+.3f}"),
             f"{interval.level:.0%} interval {show_interval(interval)}",
         ),
     )
@@ -134,7 +134,7 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
     return (*keys, rates)
 
 
-def _minus(number: str) -> str:
+def with_minus(number: str) -> str:
     """Write a negative number with a minus sign, not a hyphen."""
     return number.replace("-", "−")
 

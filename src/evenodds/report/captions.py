@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from evenodds.inference.profiled import Profiled
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
 from evenodds.report.sheet import Caption
@@ -45,7 +46,8 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
     return Caption(reading, " ".join(sentences))
 
 
-def _evidence(result: AsymmetryTestResult, view: View) -> Caption:
+def evidence_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for z by asymmetry."""
     interval = result.confidence_interval(1 - view.significance)
     shown = result.equivalence(view.margin)
     within = "is shown" if shown.pvalue < view.significance else "is not shown"
@@ -62,7 +64,8 @@ def _evidence(result: AsymmetryTestResult, view: View) -> Caption:
     return Caption(reading, finding)
 
 
-def _power(result: AsymmetryTestResult, view: View) -> Caption:
+def power_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for what a test could have found."""
     reach = could_have_found(result, significance=view.significance)
     finding = (
         "These data could hardly have found an asymmetry of any size."
@@ -132,8 +135,8 @@ def _boundary(result: AsymmetryTestResult, view: View) -> Caption:
 
 _CAPTIONS: dict[str, Callable[[AsymmetryTestResult, View], Caption]] = {
     "anchors": _anchors,
-    "evidence": _evidence,
-    "power": _power,
+    "evidence": evidence_caption,
+    "power": power_caption,
     "fit": _fit,
     "boundary": _boundary,
 }

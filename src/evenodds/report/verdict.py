@@ -6,12 +6,13 @@ noise; anything else is a failure to reject, with what could still be true.
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.profile import ConfidenceInterval
+from evenodds.inference.profiled import Profiled
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
 
 
-def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
-    """Return the outcome of an asymmetry test in two or three sentences."""
+def verdict(result: Profiled, significance: float = 0.05) -> str:
+    """Return the outcome of a test of an asymmetry in two or three sentences."""
     interval = result.confidence_interval(1 - significance)
     if result.pvalue < significance:
         sentences = [_rejection(result, significance), _size(result, interval)]
@@ -27,9 +28,9 @@ def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def headline(result: AsymmetryTestResult, significance: float = 0.05, margin: float = 0.05) -> str:
+def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     doubted = any(check.concern for check in result.diagnostics)
     small = result.equivalence(margin).pvalue < significance
     size = f"{100 * margin:g} in 100"
@@ -68,7 +69,7 @@ def next_steps(result: AsymmetryTestResult, significance: float = 0.05) -> list[
             "To support uniform noise, test equivalence with a margin you can live with: "
             "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05.",
         ]
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     doubted = any(check.concern for check in result.diagnostics)
     settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips."
     return [
@@ -101,24 +102,25 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     return f"from {low} to {high}"
 
 
-def _rejection(result: AsymmetryTestResult, significance: float) -> str:
+def _rejection(result: Profiled, significance: float) -> str:
     """Say which way the labels lean, and how strong the evidence is."""
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     strength = "strongly rejected" if result.pvalue < significance / 50 else "rejected"
-    basis = "" if result.n_anchors else ", from the shape of the curve alone"
+    shape_alone = isinstance(result, AsymmetryTestResult) and not result.n_anchors
+    basis = ", from the shape of the curve alone" if shape_alone else ""
     return (
         f"Uniform noise is {strength} ({show_pvalue(result.pvalue)}{basis}): rows that are truly "
         f"{more!r} are flipped more often than rows that are truly {less!r}."
     )
 
 
-def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
+def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
     if result.alpha is None:
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
     if any(check.name == "estimate" for check in result.diagnostics):
         return ""  # no asymmetry fits, so there is no size to speak of
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     if result.statistic < 0:
         few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
     else:
@@ -129,7 +131,7 @@ def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
     return f"Of every 100, {count} more true {more!r} are flipped than true {less!r}."
 
 
-def _could_have_found(result: AsymmetryTestResult, significance: float) -> str:
+def _could_have_found(result: Profiled, significance: float) -> str:
     """Say what asymmetry this data would have found, four times out of five."""
     if result.alpha is None:
         return ""  # the plain curve overstates asymmetries, and what it could have found
@@ -139,7 +141,7 @@ def _could_have_found(result: AsymmetryTestResult, significance: float) -> str:
     return f"An asymmetry of about {reach:.2f} would have been found four times out of five."
 
 
-def _flipped_more(result: AsymmetryTestResult) -> tuple[object, object]:
+def flipped_more(result: Profiled) -> tuple[object, object]:
     """Return the class that loses more labels, and the other."""
     if result.statistic < 0:
         return result.positive, result.negative

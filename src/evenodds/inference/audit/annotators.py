@@ -15,7 +15,12 @@ from evenodds.inference.multiplicity import benjamini_hochberg, holm
 from evenodds.inference.presented import Presented
 from evenodds.inference.profile import Alternative, Equivalence
 from evenodds.inference.provenance import versions_in_use
-from evenodds.inference.results import SCHEMA_VERSION, check_alternative, check_schema
+from evenodds.inference.results import (
+    SCHEMA_VERSION,
+    Diagnostic,
+    check_alternative,
+    check_schema,
+)
 from evenodds.rows.labels import as_labels, distinct_labels, plain
 from evenodds.validation import check_choice
 
@@ -67,6 +72,8 @@ class AnnotatorAuditResult(Presented):
         The two labels.
     n_rows : int
         Audited rows, of all annotators.
+    diagnostics : tuple of Diagnostic
+        What a reader should know of the rows.
     versions : dict
         Of the libraries that the numbers depend on.
 
@@ -82,6 +89,7 @@ class AnnotatorAuditResult(Presented):
     positive: Any
     negative: Any
     n_rows: int
+    diagnostics: tuple[Diagnostic, ...] = ()
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
     @property
@@ -107,6 +115,7 @@ class AnnotatorAuditResult(Presented):
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
         known = check_schema(cls, values)
         known["tests"] = tuple(_restored(test) for test in known["tests"])
+        known["diagnostics"] = tuple(Diagnostic(**check) for check in known["diagnostics"])
         known["untested"] = tuple(UntestedAnnotator(**one) for one in known["untested"])
         return cls(**known)
 

@@ -93,6 +93,12 @@ class AuditByGiven:
             positive_share=self.given_positive / (self.given_positive + self.given_negative),
         )
 
+    @property
+    def sizes(self) -> FloatArray:
+        """How many rows each share was estimated from."""
+        whole = self.given_positive + self.given_negative
+        return np.array([self.flips.given_positive, self.flips.given_negative, whole])
+
     def at(self, value: float, quantity: Quantity = "asymmetry") -> Slanting:
         """Return z for a hypothesised difference of the flip rates, or for one of them.
 
@@ -102,14 +108,7 @@ class AuditByGiven:
         fit = self.constrained(value, quantity)
         gradient = fit.gradient(quantity)
         shares = fit.vector
-        sizes = np.array(
-            [
-                self.flips.given_positive,
-                self.flips.given_negative,
-                self.given_positive + self.given_negative,
-            ]
-        )
-        variance = float(gradient**2 @ (shares * (1 - shares) / sizes))
+        variance = float(gradient**2 @ (shares * (1 - shares) / self.sizes))
         distance = float(gradient @ (self.seen.vector - shares))
         standard_error = max(np.sqrt(variance), abs(distance) / LARGEST_Z, 1e-150)
         return Slanting(float(distance / standard_error), float(-1 / standard_error))

@@ -15,6 +15,7 @@ from evenodds.inference.audit.counts import (
 from evenodds.inference.audit.exact import exact_pvalues, exact_z
 from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.audit.tables import exact_table, given_table, score_table
+from evenodds.inference.audit.two_proportions import score_z
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import check_alternative
 from evenodds.validation import check_choice
@@ -140,14 +141,8 @@ def audit_counts(
         return _by_given(AuditByGiven(flips, *counts), alternative, positive, negative)
     refuse_needless_counts(given_counts, sampled_by)
     exact = flips.fewest_expected < SMALL_CELL
-    if exact:
-        greater, less = exact_pvalues(flips, 0.0, ZOOMS)
-        both = min(2 * min(greater, less), 1.0)
-        pvalue = {"two-sided": both, "greater": greater, "less": less}[alternative]
-        profile = exact_table(flips, exact_z(flips, 0.0, ZOOMS))
-    else:
-        profile = score_table(flips)
-        pvalue = Reference().pvalue(profile.at_zero, alternative)
+    profile = exact_table(flips, exact_z(flips, 0.0, ZOOMS)) if exact else score_table(flips)
+    pvalue = audit_pvalue(flips, alternative)
     return AuditTestResult(
         statistic=profile.at_zero,
         pvalue=pvalue,
@@ -190,3 +185,17 @@ def _by_given(
         diagnostics=(given_size_check(audit, alternative), better_than_chance(alpha, beta)),
         profile=profile,
     )
+
+
+def audit_pvalue(
+    flips: Flips, alternative: Alternative, given_counts: tuple[int, int] | None = None
+) -> float:
+    """Return the p-value alone, without interval and checks: what simulations need."""
+    if given_counts is not None:
+        return Reference().pvalue(AuditByGiven(flips, *given_counts).at(0.0).z, alternative)
+    if flips.fewest_expected >= SMALL_CELL:
+        counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
+        return Reference().pvalue(float(score_z(*counts, 0.0)), alternative)
+    greater, less = exact_pvalues(flips, 0.0, ZOOMS)
+    both = min(2 * min(greater, less), 1.0)
+    return {"two-sided": both, "greater": greater, "less": less}[alternative]

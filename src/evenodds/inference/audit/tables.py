@@ -49,6 +49,8 @@ def exact_table(flips: Flips, at_zero: float) -> Profile:
         z(-margin)
     for limit in LIMITS:
         rungs = [estimate, *_ladder(flips, estimate, limit)]
+        for rung in rungs:
+            z(rung)
         for level in PINNED_LEVELS:
             _pin_down(z, rungs, float(-ndtri((1 - level) / 2)))
     ordered = tuple(sorted(knots))
@@ -61,14 +63,13 @@ def _score(flips: Flips, asymmetry: float) -> float:
 
 
 def _ladder(flips: Flips, estimate: float, limit: float) -> list[float]:
-    """Return where the score reaches the sizes of the ladder, on the way to the limit."""
-    rungs: list[float] = []
-    for size in LADDER:
-        if abs(_score(flips, limit)) <= size:
-            return [*rungs, limit] if limit != estimate else rungs
-        ends = estimate, limit
-        rungs.append(float(brentq(lambda x, size=size: abs(_score(flips, x)) - size, *ends)))
-    return rungs
+    """Return where the score reaches the sizes of the ladder, and the limit."""
+    sizes = [size for size in LADDER if size < abs(_score(flips, limit))]
+    rungs = [
+        float(brentq(lambda x, size=size: abs(_score(flips, x)) - size, estimate, limit))
+        for size in sizes
+    ]
+    return [*rungs, limit] if limit != estimate else rungs
 
 
 def _pin_down(z: Callable[[float], float], rungs: list[float], critical: float) -> None:

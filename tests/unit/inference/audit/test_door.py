@@ -83,6 +83,13 @@ def test_equivalence_is_shown_by_many_equal_flips():
     assert result.pvalue == 1.0
 
 
+def test_any_margin_can_be_asked_of_a_small_audit():
+    result = eo.audit_test(TRUE, GIVEN)
+    pvalues = [result.equivalence(margin).pvalue for margin in (0.2, 0.4, 0.6, 0.9, 0.999)]
+    assert pvalues == sorted(pvalues, reverse=True)
+    assert pvalues[-1] < 1e-6
+
+
 def test_counts_by_label_or_in_order_say_the_same():
     named = eo.audit_test(TRUE, GIVEN, sampled_by="given", given_counts={1: 3000, 0: 7000})
     ordered = eo.audit_test(TRUE, GIVEN, sampled_by="given", given_counts=(7000, 3000))
