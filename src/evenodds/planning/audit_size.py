@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from evenodds.errors import InputError
-from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.door import audit_pvalue
 from evenodds.inference.audit.result import SampledBy
 from evenodds.inference.profile import Alternative
@@ -17,6 +16,9 @@ from evenodds.inference.wilson import wilson_interval
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.audit_design import AuditDesign
 from evenodds.validation import check_between, check_choice, check_whole
+
+if TYPE_CHECKING:
+    from evenodds.inference.audit.counts import Flips
 
 # No plan goes beyond this many rows.
 MOST_ROWS = 10**9
