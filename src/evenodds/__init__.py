@@ -12,6 +12,7 @@ _HOME = {
     "AnnotatorAuditResult": "inference.audit.annotators",
     "AnchorError": "errors",
     "AsymmetryTestResult": "inference.results",
+    "Audit": "inference.audit.sample",
     "AuditSize": "planning.audit_size",
     "AuditTestResult": "inference.audit.result",
     "Bootstrap": "inference.bootstrap",

@@ -36,6 +36,7 @@ from evenodds.inference.audit.annotators import AnnotatorAuditResult as Annotato
 from evenodds.inference.audit.annotators import annotator_audit as annotator_audit
 from evenodds.inference.audit.door import audit_test as audit_test
 from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
+from evenodds.inference.audit.sample import Audit as Audit
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.joint import Joint as Joint

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.door import audit_test
 from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.audit.sample import Audit
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.tables.opening import open_table
@@ -48,7 +50,7 @@ def read_audit_file(
     def choose(names: tuple[str, ...]) -> list[str]:
         for name in needed:
             if name not in names:
-                raise InputError(f"there is no column {name!r}; {near_misses(name, names)}")
+                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
         return needed
 
     opened = open_table(source, choose, text_if_mixed=needed)
@@ -70,6 +72,17 @@ def read_audit_file(
         annotators=None if annotator is None else _values(columns[annotator]),
         audited=audited,
     )
+
+
+def read_audit(path: Path) -> Audit:
+    """Read an audit that goes with a test: columns true and given, no holes."""
+    rows = read_audit_file([str(path)], "true", "given")
+    if rows.n_unaudited:
+        raise InputError(
+            f"{path} has {rows.n_unaudited:,} rows without a true label: leave them out; rows that "
+            "were not audited belong to the data."
+        )
+    return Audit(rows.true, rows.given)
 
 
 def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:

@@ -86,8 +86,8 @@ class AsymmetryTestResult(Presented):
         The method's settings.
     positive, negative : object
         The two labels.
-    n_rows, n_features, n_anchors : int
-        Sizes; rows are counted with their frequency weights.
+    n_rows, n_features, n_anchors, n_audited : int
+        Sizes; rows are counted with their frequency weights. Audited rows are those of `audit`.
     tolerance : tuple of float
         Smallest and largest tolerance of the anchors.
     shared_tolerance : float
@@ -136,6 +136,7 @@ class AsymmetryTestResult(Presented):
     profile: Profile
     reference: Reference = field(default_factory=Reference)
     sketch: Sketch
+    n_audited: int = 0
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:

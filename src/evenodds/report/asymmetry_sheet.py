@@ -100,6 +100,7 @@ def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple
     lines += [
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
         ("anchors", f"{result.n_anchors}{_tolerance(result)}"),
+        *([("audit", f"{result.n_audited:,} rows with true labels")] if result.n_audited else []),
         ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
     ]
     return lines

@@ -40,10 +40,17 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
         "count on the last row, not on their number."
         if pooled is not None
         else "Each row is a toss-up seen alone: the bar is where equal flips of both classes would "
-        "leave it, the mark is where these labels put it. The joint test weighs them together "
-        "with the shape of the curve."
+        f"leave it, the mark is where these labels put it. The {result.method} test weighs them "
+        f"together with {_besides(result)}."
     )
     return Caption(reading, " ".join(sentences))
+
+
+def _besides(result: AsymmetryTestResult) -> str:
+    """Say what a test looks at besides the anchors."""
+    audit = "the audit" if result.n_audited else ""
+    shape = "the shape of the curve" if result.method == "joint" else ""
+    return " and ".join(part for part in (shape, audit) if part)
 
 
 def evidence_caption(result: Profiled, view: View) -> Caption:

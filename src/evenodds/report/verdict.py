@@ -106,7 +106,9 @@ def _rejection(result: Profiled, significance: float) -> str:
     """Say which way the labels lean, and how strong the evidence is."""
     more, less = flipped_more(result)
     strength = "strongly rejected" if result.pvalue < significance / 50 else "rejected"
-    shape_alone = isinstance(result, AsymmetryTestResult) and not result.n_anchors
+    shape_alone = isinstance(result, AsymmetryTestResult) and not (
+        result.n_anchors or result.n_audited
+    )
     basis = ", from the shape of the curve alone" if shape_alone else ""
     return (
         f"Uniform noise is {strength} ({show_pvalue(result.pvalue)}{basis}): rows that are truly "

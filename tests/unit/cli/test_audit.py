@@ -130,7 +130,7 @@ def test_a_plan_in_json(command):
         ("audit {f}/audit.csv --true truth", "--given is missing: name the column of given labels"),
         (
             "audit {f}/audit.csv --true thruth --given label",
-            "there is no column 'thruth'; did you mean 'truth'?",
+            "audit.csv has no column 'thruth'; did you mean 'truth'?",
         ),
         (
             "audit {f}/audit.csv --true truth --given truth",
@@ -168,3 +168,43 @@ def test_bad_input_gets_its_sentence(command, folder, arguments, message):
     done = command(arguments.format(f=folder))
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory):
+    """Write rows with features, and an audit of other rows."""
+    rng = np.random.default_rng(9)
+    noise = eo.ClassConditionalNoise(0.3, 0.1)
+    true = rng.integers(0, 2, size=1000)
+    X = rng.normal(size=(1000, 2)) + (2 * true - 1)[:, None]
+    words = np.array(["no", "yes"])
+    path = tmp_path_factory.mktemp("beside")
+    rows = pd.DataFrame(X, columns=["a", "b"]).assign(label=words[noise.flip(true, rng)])
+    rows.to_csv(path / "rows.csv", index=False)
+    other = rng.integers(0, 2, size=200)
+    audit = pd.DataFrame({"true": words[other], "given": words[noise.flip(other, rng)]})
+    audit.to_csv(path / "audit.csv", index=False)
+    return path
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+def test_a_test_takes_an_audit_instead_of_toss_ups(command, beside, method):
+    options = f"--label label --audit {beside}/audit.csv --method {method} --format json"
+    done = command(f"test {beside}/rows.csv {options}")
+    document = json.loads(done.stdout)
+    rows, audit = (pd.read_csv(beside / name) for name in ("rows.csv", "audit.csv"))
+    expected = eo.asymmetry_test(
+        rows[["a", "b"]],
+        rows["label"],
+        method=method,
+        audit=eo.Audit(audit["true"], audit["given"]),
+    )
+    assert document["n_audited"] == 200
+    assert document["pvalue"] == pytest.approx(expected.pvalue, rel=1e-6)
+
+
+def test_an_audit_beside_a_test_has_no_holes(command, beside):
+    (beside / "holes.csv").write_text("true,given\nyes,yes\n,no\n", encoding="utf-8")
+    done = command(f"test {beside}/rows.csv --label label --audit {beside}/holes.csv")
+    assert done.exit_code == 2
+    assert "holes.csv has 1 rows without a true label: leave them out" in done.stderr
