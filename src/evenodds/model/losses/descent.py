@@ -1,12 +1,13 @@
 """Descending a risk: any loss with a slope, with or without a bound on the size of scores."""
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import NonlinearConstraint, minimize
 
-from evenodds.errors import ConvergenceError, InputError
+from evenodds.errors import ConvergenceError, ImprecisionWarning, InputError
 from evenodds.model.losses.base import Loss
 from evenodds.validation import FloatArray
 
@@ -17,8 +18,12 @@ Risk = Callable[[FloatArray], tuple[float, FloatArray]]
 STRETCHES = (1.0, 4.0, 16.0)
 # Scores of this size on average mean that larger ones are better still, without end.
 ENDLESS = 200.0
+# The smallest gain worth another step, without and with a bound; the latter search jitters below.
 LAST_GAIN = 1e-13
+LAST_GAIN_WITHIN = 1e-11
 PATIENCE = 1000
+# How the two searches say that they ran out of steps.
+OUT_OF_STEPS = {"L-BFGS-B": 1, "SLSQP": 9}
 
 
 class Minimum(NamedTuple):
@@ -26,6 +31,7 @@ class Minimum(NamedTuple):
 
     place: FloatArray
     risk: float
+    settled: bool
 
 
 def descend(risk: Risk, least_squares: FloatArray, loss: Loss, radius: float | None) -> Minimum:
@@ -41,6 +47,13 @@ def descend(risk: Risk, least_squares: FloatArray, loss: Loss, radius: float | N
     best = min(found, key=lambda minimum: minimum.risk)
     if radius is None and np.linalg.norm(best.place) > ENDLESS:
         raise endless(loss)
+    if not best.settled:
+        warnings.warn(
+            f"the risk of loss {loss.name!r} was still falling after {PATIENCE} steps: its "
+            "boundary may be off; a smaller radius helps.",
+            ImprecisionWarning,
+            stacklevel=4,
+        )
     return best
 
 
@@ -63,7 +76,7 @@ def _descend_from(risk: Risk, start: FloatArray, radius: float | None) -> Minimu
             callback=_stop_far_out,
             options={"ftol": LAST_GAIN, "gtol": 1e-10, "maxiter": PATIENCE},
         )
-        return Minimum(result.x, float(result.fun))
+        return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS["L-BFGS-B"])
     within = NonlinearConstraint(
         lambda place: place @ place, -np.inf, radius**2, jac=lambda place: 2 * place
     )
@@ -73,9 +86,9 @@ def _descend_from(risk: Risk, start: FloatArray, radius: float | None) -> Minimu
         jac=True,
         method="SLSQP",
         constraints=[within],
-        options={"ftol": LAST_GAIN, "maxiter": PATIENCE},
+        options={"ftol": LAST_GAIN_WITHIN, "maxiter": PATIENCE},
     )
-    return Minimum(result.x, float(result.fun))
+    return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS["SLSQP"])
 
 
 def _stop_far_out(xk: FloatArray) -> None:

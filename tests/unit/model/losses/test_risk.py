@@ -119,6 +119,14 @@ def test_a_corrected_risk_that_dives_asks_for_a_radius(refused):
         eo.minimise_risk(X, (X[:, 0] > 0).astype(int), loss)
 
 
+@pytest.mark.parametrize("radius", [None, 3.0])
+def test_a_search_that_runs_out_of_steps_says_so(data, monkeypatch, radius):
+    X, true, _ = data
+    monkeypatch.setattr("evenodds.model.losses.descent.PATIENCE", 2)
+    with pytest.warns(eo.ImprecisionWarning, match="'savage' was still falling after 2 steps"):
+        eo.minimise_risk(X, true, "savage", radius=radius)
+
+
 @pytest.mark.parametrize("radius", [0, -1.0])
 def test_a_radius_is_a_size(data, refused, radius):
     X, true, _ = data
