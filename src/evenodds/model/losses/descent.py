@@ -60,8 +60,9 @@ def descend(risk: Risk, least_squares: FloatArray, loss: Loss, radius: float | N
 def endless(loss: Loss) -> ConvergenceError:
     """Return the error for a risk that has no minimum."""
     return ConvergenceError(
-        f"the risk of loss {loss.name!r} falls without end on these rows: give radius, the "
-        "largest root-mean-square score, such as radius=5."
+        f"the risk of loss {loss.name!r} still falls where scores are {ENDLESS:g} on average, so "
+        "these rows give it no minimum of any use: give radius, the largest root-mean-square "
+        "score, such as radius=5."
     )
 
 

@@ -118,7 +118,7 @@ def minimise_risk(
     InputError
         If the data cannot be used, or the loss is flat, as the zero-one loss is.
     ConvergenceError
-        If the risk falls without end.
+        If the risk falls on and on as scores grow.
 
     Notes
     -----

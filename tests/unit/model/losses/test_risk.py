@@ -106,7 +106,7 @@ def test_a_flat_loss_has_no_slope_to_follow(data, refused):
 @pytest.mark.parametrize("loss", ["unhinged", "sigmoid"])
 def test_a_risk_without_a_minimum_asks_for_a_radius(data, refused, loss):
     X, true, _ = data
-    message = f"the risk of loss {loss!r} falls without end on these rows: give radius"
+    message = f"the risk of loss {loss!r} still falls where scores are 200 on average"
     with refused(message, eo.ConvergenceError):
         eo.minimise_risk(X, true, loss)
 
@@ -115,7 +115,9 @@ def test_a_corrected_risk_that_dives_asks_for_a_radius(refused):
     """Separated rows: the mirrored loss, subtracted, grows faster than the loss."""
     X = np.linspace(-1, 1, 40)[:, None]
     loss = eo.corrected_loss("exponential", NOISE)
-    with refused("falls without end on these rows", eo.ConvergenceError):
+    with refused(
+        "give radius, the largest root-mean-square score, such as radius=5.", eo.ConvergenceError
+    ):
         eo.minimise_risk(X, (X[:, 0] > 0).astype(int), loss)
 
 
