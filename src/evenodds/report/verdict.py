@@ -76,7 +76,7 @@ def next_steps(result: AsymmetryTestResult, significance: float = 0.05) -> list[
         f"Relabel: have an expert look again at rows labelled {less!r} that look like {more!r}; "
         "evenodds test --flips flips.csv ranks them.",
         "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "
-        "these labels.",
+        "these labels; corrected_loss does the same for other losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
     ]
 

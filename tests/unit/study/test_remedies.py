@@ -1,5 +1,7 @@
 """Where losses put a boundary: what noise cannot hurt, what it does, and what repairs it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from evenodds.model.losses.catalogue import margin_losses
 from evenodds.study.densities_figure import noisy_boundary
 from evenodds.study.remedies import NOISES, REMEDIES, SHARES, Remedy, boundary_move, remedies_table
 
+PAGE = Path(__file__).parents[3] / "docs" / "robust.md"
 RARE = SHARES["rare"]
 UNIFORM, CLASS_CONDITIONAL = NOISES["uniform"], NOISES["class-conditional"]
 SYMMETRIC = [
@@ -116,3 +119,24 @@ def test_the_table_holds_the_moves(table):
         and (table["world"][place], table["noise"][place]) == ("rare", "uniform")
     )
     assert table["move"][place] == boundary_move(Remedy("logistic"), UNIFORM, RARE)
+
+
+def test_the_page_shows_the_table(table):
+    text = PAGE.read_text(encoding="utf-8")
+    header = "| loss | remedy | even: clean | uniform | 40/10 | rare: clean | uniform | 40/10 |"
+    lines = text.split(header)[1].split("\n\n")[0].splitlines()[2:]
+    shown = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
+    moves = table["move"].reshape(len(REMEDIES), -1).tolist()
+    expected = []
+    for remedy, row in zip(REMEDIES, moves, strict=True):
+        size = f", radius {remedy.radius:g}" if remedy.loss == "sigmoid" else ""
+        expected.append([f"{remedy.loss}{size}", remedy.remedy, *map(as_printed, row)])
+    assert shown == expected
+
+
+def as_printed(move):
+    """Write a distance as the page does: two digits, no zero before the point."""
+    if np.isinf(move):
+        return "none"
+    text = f"{abs(move):.2f}".removeprefix("0")
+    return "0" if text == ".00" else f"{'−' if move < 0 else ''}{text}"

@@ -1,6 +1,6 @@
 """What every loss offers: its value and its slope in the score, for rows with 0/1 labels."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from evenodds.validation import FloatArray, check_zero_one
 
 
+@runtime_checkable
 class Loss(Protocol):
     """A price for giving a score to a row with a label."""
 

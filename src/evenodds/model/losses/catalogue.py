@@ -112,67 +112,77 @@ def _sigmoid_slope(m: FloatArray) -> FloatArray:
     return slope
 
 
-def _loss(name: str, psi: Any, psi_slope: Any, **facts: Any) -> tuple[str, MarginLoss]:
-    return name, MarginLoss(name=name, psi=psi, psi_slope=psi_slope, **facts)
-
-
 _LINEAR: Final = LinearLink()
-_HALF_ODDS: Final = LogOddsLink(scale=2)
+_HALF_LOG_ODDS: Final = LogOddsLink(scale=2)
 
-# Every loss by its name: first those with psi(m) + psi(-m) = K, then those without.
-margin_losses: Final = MappingProxyType(
-    dict(
-        [
-            _loss("zero-one", _zero_one, _flat, symmetry_constant=1.0),
-            _loss("sigmoid", _sigmoid, _sigmoid_slope, symmetry_constant=1.0),
-            _loss("ramp", _ramp, _ramp_slope, symmetry_constant=1.0),
-            _loss(
-                "unhinged",
-                _unhinged,
-                _unhinged_slope,
-                convex=True,
-                linear_odd=True,
-                symmetry_constant=2.0,
-            ),
-            _loss(
-                "logistic",
-                _logistic,
-                _logistic_slope,
-                convex=True,
-                linear_odd=True,
-                link=LogOddsLink(),
-            ),
-            _loss(
-                "exponential", _exponential, _exponential_slope, convex=True, link=LogOddsLink(2)
-            ),
-            _loss("squared", _squared, _squared_slope, convex=True, linear_odd=True, link=_LINEAR),
-            _loss("hinge", _hinge, _hinge_slope, convex=True),
-            _loss("squared hinge", _squared_hinge, _squared_hinge_slope, convex=True, link=_LINEAR),
-            _loss(
-                "modified Huber",
-                _modified_huber,
-                _modified_huber_slope,
-                convex=True,
-                linear_odd=True,
-                link=_LINEAR,
-            ),
-            _loss("savage", _savage, _savage_slope, link=_HALF_ODDS),
-        ]
-    )
+# First those with psi(m) + psi(-m) = K, then those without.
+_LOSSES: Final = (
+    MarginLoss(name="zero-one", psi=_zero_one, psi_slope=_flat, symmetry_constant=1.0),
+    MarginLoss(name="sigmoid", psi=_sigmoid, psi_slope=_sigmoid_slope, symmetry_constant=1.0),
+    MarginLoss(name="ramp", psi=_ramp, psi_slope=_ramp_slope, symmetry_constant=1.0),
+    MarginLoss(
+        name="unhinged",
+        psi=_unhinged,
+        psi_slope=_unhinged_slope,
+        convex=True,
+        linear_odd=True,
+        symmetry_constant=2.0,
+    ),
+    MarginLoss(
+        name="logistic",
+        psi=_logistic,
+        psi_slope=_logistic_slope,
+        convex=True,
+        linear_odd=True,
+        link=LogOddsLink(),
+    ),
+    MarginLoss(
+        name="exponential",
+        psi=_exponential,
+        psi_slope=_exponential_slope,
+        convex=True,
+        link=_HALF_LOG_ODDS,
+    ),
+    MarginLoss(
+        name="squared",
+        psi=_squared,
+        psi_slope=_squared_slope,
+        convex=True,
+        linear_odd=True,
+        link=_LINEAR,
+    ),
+    MarginLoss(name="hinge", psi=_hinge, psi_slope=_hinge_slope, convex=True),
+    MarginLoss(
+        name="squared hinge",
+        psi=_squared_hinge,
+        psi_slope=_squared_hinge_slope,
+        convex=True,
+        link=_LINEAR,
+    ),
+    MarginLoss(
+        name="modified Huber",
+        psi=_modified_huber,
+        psi_slope=_modified_huber_slope,
+        convex=True,
+        linear_odd=True,
+        link=_LINEAR,
+    ),
+    MarginLoss(name="savage", psi=_savage, psi_slope=_savage_slope, link=_HALF_LOG_ODDS),
 )
+
+margin_losses: Final = MappingProxyType({loss.name: loss for loss in _LOSSES})
 
 
 def find_loss(loss: Any) -> Loss:
     """Return a loss by its name, or as it is."""
     if isinstance(loss, str):
         return margin_losses[check_choice(loss, "loss", margin_losses)]
-    if not (hasattr(loss, "values") and hasattr(loss, "slopes")):
+    if not isinstance(loss, Loss):
         raise InputError(
             f"loss is {loss!r}: give the name of a margin loss, a MarginLoss of your own, or what "
             "corrected_loss returns."
         )
-    found: Loss = loss
-    return found
+    return loss
 
 
 def find_margin_loss(loss: Any) -> MarginLoss:

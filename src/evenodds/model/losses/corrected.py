@@ -36,9 +36,8 @@ class BackwardLoss:
     @property
     def convex(self) -> bool:
         """Whether it is known to be convex: noise subtracts a multiple of the mirrored loss."""
-        return self.loss.convex and (
-            self.loss.linear_odd or self.noise.alpha + self.noise.beta == 0
-        )
+        keeps = self.loss.linear_odd or self.noise.alpha + self.noise.beta == 0
+        return self.loss.convex and keeps
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
         """Return the loss of each score where the given label is 1 or 0; it may be negative."""

@@ -97,6 +97,14 @@ def test_labels_keep_their_names(data):
     assert found.loss == "squared"
 
 
+def test_rows_may_be_in_a_file(data, tmp_path):
+    X, true, _ = data
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.column_stack([X, true]), delimiter=",", header="a,b,c,y", comments="")
+    expected = eo.minimise_risk(X, true, "logistic").coefficients
+    assert eo.minimise_risk(path, "y", "logistic").coefficients == pytest.approx(expected)
+
+
 def test_a_flat_loss_has_no_slope_to_follow(data, refused):
     X, true, _ = data
     with refused("loss 'zero-one' is flat, so there is no slope to follow: use 'sigmoid' or"):
