@@ -12,7 +12,8 @@ from evenodds.model.losses.base import Loss
 from evenodds.model.losses.catalogue import find_loss
 from evenodds.model.losses.descent import descend, endless
 from evenodds.model.problem import measure_columns, refuse_repeats
-from evenodds.model.sums import Moments, shifted
+from evenodds.model.scaling import ColumnMoments
+from evenodds.model.sums import shifted
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.door import read_data
 from evenodds.validation import FloatArray, check_number
@@ -154,10 +155,9 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
     """Find the linear score of least risk for any source of rows."""
     moments, shift = measure_columns(rows)
     refuse_repeats(rows, moments, shift)
-    sums = rows.sum_over_rows(Moments(rows.n_features, shift))
-    # In coordinates where M = E[xx'] is the identity, the length of a vector is the
-    # root-mean-square score, and least squares needs no solving.
-    root = np.linalg.cholesky(sums.total() / moments.weight)
+    # In coordinates where E[xx'] is the identity, the length of a vector is the root-mean-square
+    # score, and least squares is the mean of the signed rows.
+    root = np.linalg.cholesky(_second_moments(moments))
 
     def outside(inside: FloatArray) -> FloatArray:
         coefficients: FloatArray = solve_triangular(root, inside, lower=True, trans=1)
@@ -173,8 +173,7 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
         slope: FloatArray = solve_triangular(root, here.slope, lower=True)
         return here.total / moments.weight, slope / moments.weight
 
-    by_sign = 2 * np.concatenate([[sums.labels], sums.features_by_label]) - sums.total()[0]
-    least_squares = solve_triangular(root, by_sign / moments.weight, lower=True)
+    least_squares = solve_triangular(root, _signed_mean(moments), lower=True)
     best = descend(risk, least_squares, loss, radius)
     coefficients = outside(best.place)
     if shift is not None:
@@ -188,3 +187,20 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
         positive=rows.positive,
         negative=rows.negative,
     )
+
+
+def _second_moments(moments: ColumnMoments) -> FloatArray:
+    """Return the mean of ``[1, x] [1, x]'``."""
+    means = np.concatenate([[1.0], moments.means])
+    second: FloatArray = np.outer(means, means)
+    second[1:, 1:] += moments.products / moments.weight
+    return second
+
+
+def _signed_mean(moments: ColumnMoments) -> FloatArray:
+    """Return the mean of ``[1, x]``, negated where the label is negative."""
+    labels = moments.labels / moments.weight
+    means = np.concatenate([[1.0], moments.means])
+    signed: FloatArray = (2 * labels - 1) * means
+    signed[1:] += 2 * moments.by_label / moments.weight
+    return signed

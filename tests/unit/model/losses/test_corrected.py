@@ -113,6 +113,15 @@ def test_costs_make_noisy_risks_differ_as_clean_ones_do(name, noise, posterior, 
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+def test_costs_use_the_asymmetry_alone():
+    places, labels = np.linspace(-3, 3, 13), np.arange(13) % 2
+    both, difference = (
+        eo.corrected_loss("ramp", noise, correction="costs").values(places, labels)
+        for noise in (NOISE, eo.ClassConditionalNoise(0.2, 0.0))
+    )
+    assert both == pytest.approx(difference)
+
+
 @pytest.mark.parametrize("correction", ["backward", "forward"])
 @pytest.mark.parametrize("name", PROPER)
 def test_no_noise_corrects_nothing(name, correction):
