@@ -47,6 +47,10 @@ from evenodds.inference.wald import Wald as Wald
 from evenodds.model.classifier import NoiseAwareLogisticRegression as NoiseAwareLogisticRegression
 from evenodds.model.logistic import LogisticFit as LogisticFit
 from evenodds.model.logistic import fit_logistic as fit_logistic
+from evenodds.model.losses.catalogue import margin_losses as margin_losses
+from evenodds.model.losses.corrected import corrected_loss as corrected_loss
+from evenodds.model.losses.margin import MarginLoss as MarginLoss
+from evenodds.model.losses.risk import minimise_risk as minimise_risk
 from evenodds.noise import (
     ClassConditionalNoise as ClassConditionalNoise,
 )

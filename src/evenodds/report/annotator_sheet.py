@@ -16,7 +16,7 @@ from evenodds.report.asymmetry_sheet import (
 )
 from evenodds.report.audit_sheet import AUDIT, DRAWN, audit_assumptions
 from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable
-from evenodds.report.verdict import flipped_more, show_pvalue
+from evenodds.report.verdict import flipped_more, show_label, show_pvalue
 from evenodds.report.view import View
 from evenodds.validation import join_quoted
 
@@ -90,11 +90,11 @@ def _verdict(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: Vie
             "flip both equally often: the intervals say what remains possible."
         )
     groups = []
-    for label in (result.positive, result.negative):
+    for label in map(show_label, (result.positive, result.negative)):
         leaning = [test.annotator for test in named if flipped_more(test.result)[0] == label]
         if leaning:
             verb = "flips" if len(leaning) == 1 else "flip"
-            groups.append(f"{join_quoted(leaning)} {verb} true {label!r} more often")
+            groups.append(f"{join_quoted(leaning)} {verb} true {label} more often")
     return (
         f"Equal flips are rejected for {len(named)} of {len(result.tests)} annotators, with their "
         f"number accounted for (Holm, {view.percent}): {'; '.join(groups)}."

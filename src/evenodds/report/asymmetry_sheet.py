@@ -56,7 +56,7 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
             ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
         ),
         checks=result.diagnostics,
-        next_steps=next_steps(result, view.significance),
+        next_steps=next_steps(result, view.significance, view.margin),
         assumptions=assumptions(result),
         settings=[
             ("method", result.method),
@@ -122,7 +122,8 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
         Key(
             "Asymmetry, beta − alpha",
             with_minus(f"{result.asymmetry:+.3f}"),
-            f"{interval.level:.0%} interval {show_interval(interval)}",
+            f"{interval.level:.0%} interval {show_interval(interval)}"
+            + (", too large where labels are noisy" if result.method == "wald" else ""),
         ),
     )
     if result.alpha is None or result.beta is None:

@@ -172,7 +172,7 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
         ]
     more, less = flipped_more(result)
     return [
-        f"Relabel: rows labelled {less!r} hide the missing {more!r}; look at those first.",
+        f"Relabel: rows labelled {less} hide the missing {more}; look at those first.",
         f"Train robustly: NoiseAwareLogisticRegression(alpha={result.alpha:.3f}, "
         f"beta={result.beta:.3f}) learns the clean curve from these labels.",
         "Find who: with a column of annotators, evenodds audit --annotator COL tests each of them.",
