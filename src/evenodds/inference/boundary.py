@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
-from evenodds.inference.audit.agreement import audit_check
+from evenodds.inference.audit.agreement import audit_check, audit_size_check
 from evenodds.inference.audit.sample import Audit
 from evenodds.inference.bootstrap import (
     Bootstrap,
@@ -137,6 +137,7 @@ def boundary_test(
             if points is not None
             else None,
             audit_check(_blind(best, problem), statistic.fits.evidence, problem.audit),
+            audit_size_check(null_fit, problem.audit),
             curve_shape_check(problem, best),
             range_check(problem.small.rows, points) if points is not None else None,
             root_check(profile),

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 
 from evenodds.anchors import Anchors
-from evenodds.inference.audit.agreement import audit_check
+from evenodds.inference.audit.agreement import audit_check, audit_size_check
 from evenodds.inference.audit.sample import Audit
 from evenodds.inference.bootstrap import (
     Bootstrap,
@@ -120,6 +120,7 @@ def joint_test(
         checks=(
             *about_anchors,
             audit_check(best, statistic.evidence, problem.audit),
+            audit_size_check(null_fit, problem.audit),
             curve_shape_check(problem, best),
             root_check(profile),
             step_check(null_fit),

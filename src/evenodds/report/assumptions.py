@@ -44,6 +44,7 @@ def assumptions(result: AsymmetryTestResult) -> list[Assumption]:
                 result,
                 "The looked-up labels are right, and audited rows are flipped as often as others.",
                 "audit",
+                "audit size",
             )
         )
     known.append(_shape(result))

@@ -1,4 +1,4 @@
-"""Does an audit agree with what rows and anchors say of the flips?"""
+"""Does an audit agree with what rows and anchors say of the flips, and is it large enough?"""
 
 import numpy as np
 from scipy.special import chdtrc
@@ -11,6 +11,8 @@ from evenodds.model.noisy import NoisyFit, symmetric_inverse
 DOUBT_BELOW = 0.01
 # Directions in which the rows know less than this share of what the audit knows cannot disagree.
 SAYS_NOTHING = 1e-3
+# Below this many flips expected in a class the audit's part of z is far from normal.
+FEW_FLIPS = 2.0
 
 
 def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> Diagnostic | None:
@@ -52,3 +54,28 @@ def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> 
     return Diagnostic(
         name="audit", message=message, concern=concern, statistic=statistic, pvalue=pvalue
     )
+
+
+def audit_size_check(null: NoisyFit, audit: AuditTerms | None) -> Diagnostic | None:
+    """Check that enough flips are expected in the audit for the normal law."""
+    if audit is None:
+        return None
+    half = null.point.asymmetry / 2
+    expected = [
+        n * min(rate, 1 - rate)
+        for n, rate in (
+            (audit.n_positive, null.point.rate - half),
+            (audit.n_negative, null.point.rate + half),
+        )
+        if n > 0
+    ]
+    fewest = max(min(expected), 0.0)
+    few = fewest < FEW_FLIPS
+    message = (
+        f"Under uniform noise only {fewest:.1f} flips are expected among the audited rows of one "
+        "class: one flip more or less may decide. Test the audit by itself too, with audit_test, "
+        "which is exact."
+        if few
+        else f"Under uniform noise {fewest:.1f} flips or more are expected in each audited class."
+    )
+    return Diagnostic(name="audit size", message=message, concern=few, statistic=fewest)

@@ -138,6 +138,15 @@ def test_an_audit_that_contradicts_the_anchors_is_doubted(data):
     assert any(check.name == "audit" and check.concern for check in result.diagnostics)
 
 
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+@pytest.mark.parametrize(("n", "few"), [(1, True), (300, False)])
+def test_an_audit_of_next_to_no_flips_is_doubted(data, audit, method, n, few):
+    X, y, _ = data
+    small = eo.Audit(audit.true[:n], audit.given[:n])
+    result = eo.asymmetry_test(X, y, ANCHORS, method=method, audit=small)
+    assert [c.concern for c in result.diagnostics if c.name == "audit size"] == [few]
+
+
 def test_without_anchors_the_audit_carries_it_and_the_shape_is_not_blamed(data, audit):
     X, y, _ = data
     result = eo.asymmetry_test(X, y, method="joint", audit=audit)
