@@ -34,6 +34,8 @@ from evenodds.errors import (
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
+from evenodds.inference.contour.climbing import contour_test as contour_test
+from evenodds.inference.contour.results import ContourTestResult as ContourTestResult
 from evenodds.inference.joint import Joint as Joint
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
