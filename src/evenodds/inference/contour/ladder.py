@@ -8,8 +8,9 @@ model of what the labels add, ``e - P = X rates``:
     class-conditional  X = (-P, 1 - P)    rates (alpha, beta): a line
 
 fitted by generalised least squares with covariance ``C_e + c^2 C_P``; an error of a stated
-posterior moves e by the slope c of the line, so the weights are iterated (theory page,
-"Contours"). Each rung is tested against everything above it.
+posterior moves e by the slope c of the line, so the weights are iterated. A share of labels
+estimated near 0 or 1 looks surer than it is: C_e is that of the rung where this is larger (theory
+page, "Contours"). Each rung is tested against everything above it.
 """
 
 from dataclasses import dataclass
@@ -22,8 +23,10 @@ from evenodds.inference.contour.groups import Contours
 from evenodds.validation import FloatArray
 
 # Eigenvalues of the correlation matrix below this share of the largest count as zero.
-ZERO = 1e-8
+ZERO = 1e-3
 MOST_ROUNDS = 100
+# Shares of labels nearer to 0 or 1 than this are taken as this in their variance.
+LEAST_SHARE = 0.002
 SETTLED = 1e-12
 
 
@@ -78,7 +81,8 @@ def _fit(
     gaps = estimates.posterior - contours.stated
     slope, rates = 1.0, np.zeros(columns.shape[1])
     for _ in range(MOST_ROUNDS):
-        whitener = _whitener(estimates.covariance + slope**2 * contours.covariance)
+        under = _covariance_under(contours.stated + columns @ rates, estimates)
+        whitener = _whitener(under + slope**2 * contours.covariance)
         design = whitener @ columns
         rates = np.linalg.pinv(design) @ (whitener @ gaps)
         before, slope = slope, 1 - float(falls @ rates)
@@ -94,6 +98,21 @@ def _fit(
         df=len(whitener) - rank,
         whitened=(residuals, design),
     )
+
+
+def _covariance_under(heights: FloatArray, estimates: Estimates) -> FloatArray:
+    """Return the covariance of the estimates, widened where labels vary more at these heights."""
+    ratio = _spread_of_labels(heights) / _spread_of_labels(estimates.posterior)
+    widened = np.sqrt(np.maximum(ratio, 1.0))
+    covariance: FloatArray = estimates.covariance * np.outer(widened, widened)
+    return covariance
+
+
+def _spread_of_labels(shares: FloatArray) -> FloatArray:
+    """Return the variance of a label by the share of positive ones."""
+    kept = np.clip(shares, LEAST_SHARE, 1 - LEAST_SHARE)
+    spread: FloatArray = kept * (1 - kept)
+    return spread
 
 
 def _whitener(covariance: FloatArray) -> FloatArray:
@@ -122,8 +141,8 @@ def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, fl
     """
     clean = fit_clean(contours, estimates)
     gaps = clean.whitened[0]
-    whitener = _whitener(estimates.covariance + contours.covariance)
-    design = whitener @ _line(contours)
+    under = _covariance_under(contours.stated, estimates)
+    design = _whitener(under + contours.covariance) @ _line(contours)
     rank = int(np.linalg.matrix_rank(design))
     off_line = gaps - design @ (np.linalg.pinv(design) @ gaps)
     _, unexplained = nnls(design, gaps)

@@ -77,6 +77,30 @@ class BendingSums:
         self.information += other.information
 
 
+class BendingVariance:
+    """Variance of the scores: by the curve started from or the fitted one, whichever is larger.
+
+    Where the first puts a plateau at the floor and the rows do not, its weights would promise
+    far too much.
+    """
+
+    def __init__(self, design: BendingDesign, added: FloatArray) -> None:
+        self.design, self.added = design, added
+        self.total = np.zeros((design.n_columns, design.n_columns))
+
+    def add(self, block: Block) -> None:
+        base, columns = self.design.of(block.features)
+        fitted = base + columns @ self.added
+        known = base * (1 - base)
+        variance = np.maximum(known, fitted * (1 - fitted)) / known**2
+        if block.weights is not None:
+            variance *= block.weights
+        self.total += (columns * variance[:, None]).T @ columns
+
+    def merge(self, other: Self) -> None:
+        self.total += other.total
+
+
 class GroupedBendingScores:
     """Scores at the solution, summed within each group."""
 
@@ -124,11 +148,12 @@ def fit_bent(problem: NoisyProblem, plain_coefficients: FloatArray) -> BentCurve
     sums = rows.sum_over_rows(BendingSums(design))
     inverse = symmetric_inverse(sums.information)
     added = inverse @ sums.score
-    covariance = inverse
-    if rows.n_groups is not None:
-        empty = GroupedBendingScores(design, added, rows.n_groups)
-        levers = rows.sum_over_rows(empty).scores @ inverse
-        covariance = levers.T @ levers
+    if rows.n_groups is None:
+        middle = rows.sum_over_rows(BendingVariance(design, added)).total
+    else:
+        scores = rows.sum_over_rows(GroupedBendingScores(design, added, rows.n_groups)).scores
+        middle = scores.T @ scores
+    covariance = inverse @ middle @ inverse
     return BentCurve(design, added, covariance, start.here.transition, start.plain)
 
 
