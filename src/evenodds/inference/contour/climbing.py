@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.asymmetry import check_rarer_label, read_anchors
+from evenodds.inference.contour.agreement import agreement
 from evenodds.inference.contour.checks import contours_check, direction_check, impossible_check
 from evenodds.inference.contour.engines import Engine, posteriors_at, read_engine
 from evenodds.inference.contour.groups import Contours, group_anchors
@@ -19,7 +20,13 @@ from evenodds.inference.contour.ladder import (
     one_sided_clean,
     upper_tail,
 )
-from evenodds.inference.contour.results import Contour, ContourTestResult, Rung
+from evenodds.inference.contour.results import (
+    Agreement,
+    Contour,
+    ContourTestResult,
+    Noise,
+    Rung,
+)
 from evenodds.inference.diagnostics import groups_check, range_check, rows_check
 from evenodds.model.noisy_problem import small_sample
 from evenodds.rows.base import Rows
@@ -154,6 +161,11 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     )
     line = fit_class_conditional(contours, estimates)
     (alpha, beta), spread = line.rates, line.covariance
+    # Errors of the stated posteriors in full, as under clean labels: no noise lets more through.
+    errors = found.covariance + contours.errors
+    agreeing = None
+    if not anchors.tolerance.any():
+        agreeing = agreement(contours, points, anchors.posterior, found.posterior, errors)
     outside = int(((estimates.posterior < 0) | (estimates.posterior > 1)).sum())
     checks = (
         contours_check(contours),
@@ -165,7 +177,8 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         groups_check(rows),
     )
     return ContourTestResult(
-        rungs=_rungs(contours, estimates, line),
+        rungs=_rungs(contours, estimates, line, agreeing),
+        agreement=agreeing,
         alpha=float(alpha),
         beta=float(beta),
         asymmetry=float(beta - alpha),
@@ -185,26 +198,40 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     )
 
 
-def _rungs(contours: Contours, estimates: Estimates, line: NoiseFit) -> tuple[Rung, ...]:
+def _rungs(
+    contours: Contours, estimates: Estimates, line: NoiseFit, agreeing: Agreement | None
+) -> tuple[Rung, ...]:
     """Test each noise against everything above it."""
-    statistic, pvalue = one_sided_clean(contours, estimates)
+    clean, clean_pvalue = one_sided_clean(contours, estimates)
     uniform = fit_uniform(contours, estimates)
     testable = line.df > 0
+
+    def rung(hypothesis: Noise, statistic: float, df: int, pvalue: float | None) -> Rung:
+        return Rung(
+            hypothesis=hypothesis,
+            statistic=statistic,
+            df=df,
+            contour_pvalue=pvalue,
+            pvalue=_with_agreement(pvalue, agreeing),
+        )
+
     return (
-        Rung(hypothesis="clean", statistic=statistic, df=uniform.df + 1, pvalue=pvalue),
-        Rung(
-            hypothesis="uniform",
-            statistic=uniform.statistic,
-            df=uniform.df,
-            pvalue=upper_tail(uniform.statistic, uniform.df),
-        ),
-        Rung(
-            hypothesis="class-conditional",
-            statistic=line.statistic if testable else 0.0,
-            df=line.df,
-            pvalue=upper_tail(line.statistic, line.df) if testable else None,
+        rung("clean", clean, uniform.df + 1, clean_pvalue),
+        rung("uniform", uniform.statistic, uniform.df, upper_tail(uniform.statistic, uniform.df)),
+        rung(
+            "class-conditional",
+            line.statistic if testable else 0.0,
+            line.df,
+            upper_tail(line.statistic, line.df) if testable else None,
         ),
     )
+
+
+def _with_agreement(pvalue: float | None, agreeing: Agreement | None) -> float | None:
+    """Return the p-value of a rung by both tests: twice the smaller one, by Bonferroni."""
+    pvalues = [pvalue, None if agreeing is None else agreeing.pvalue]
+    known = [each for each in pvalues if each is not None]
+    return min(1.0, len(known) * min(known)) if known else None
 
 
 def _contours(contours: Contours, estimates: Estimates) -> tuple[Contour, ...]:

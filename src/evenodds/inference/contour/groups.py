@@ -14,9 +14,9 @@ from evenodds.validation import FloatArray
 
 # Posteriors at most this far from their neighbour share a contour, up to this width.
 NEIGHBOURS = 0.02
-WIDEST = 0.1
-# With more contours than this, neighbours or not, all are cut into parts of the widest.
-MOST_CONTOURS = 12
+WIDEST = 0.2
+# More different posteriors than this are a model's, not an expert's: all are neighbours then.
+MOST_STATED = 12
 HAIR = 1e-9
 
 
@@ -27,6 +27,7 @@ class Contours:
     averaging: FloatArray  # (contours, anchors): rows that sum to one
     stated: FloatArray  # mean stated posterior of each
     covariance: FloatArray  # of the errors of these means
+    errors: FloatArray  # covariance of the errors of all anchors
     counts: tuple[int, ...]
     widest: float  # largest difference between posteriors of one contour
 
@@ -57,6 +58,7 @@ def group_anchors(anchors: Anchors) -> Contours:
         averaging=averaging,
         stated=averaging @ posterior,
         covariance=averaging @ errors @ averaging.T,
+        errors=errors,
         counts=tuple(int(member.sum()) for member in members),
         widest=max(float(np.ptp(posterior[member])) for member in members),
     )
@@ -65,10 +67,9 @@ def group_anchors(anchors: Anchors) -> Contours:
 def _members(posterior: FloatArray) -> list[np.ndarray]:
     """Return which anchors belong to each group, the lowest posterior first."""
     inside = np.unique(posterior[(posterior > 0) & (posterior < 1)])
-    chains = np.split(inside, np.flatnonzero(np.diff(inside) > NEIGHBOURS + HAIR) + 1)
+    near = WIDEST if len(inside) > MOST_STATED else NEIGHBOURS
+    chains = np.split(inside, np.flatnonzero(np.diff(inside) > near + HAIR) + 1)
     edges = [part for chain in chains if len(chain) for part in _cut(chain)]
-    if len(edges) > MOST_CONTOURS:
-        edges = _cut(inside)
     groups = [(posterior >= low) & (posterior <= high) for low, high in edges]
     found = [posterior == 0, *groups, posterior == 1]
     return [member for member in found if member.any()]

@@ -82,20 +82,20 @@ def _fit(
     slope, rates = 1.0, np.zeros(columns.shape[1])
     for _ in range(MOST_ROUNDS):
         under = _covariance_under(contours.stated + columns @ rates, estimates)
-        whitener = _whitener(under + slope**2 * contours.covariance)
-        design = whitener @ columns
-        rates = np.linalg.pinv(design) @ (whitener @ gaps)
+        white = whitener(under + slope**2 * contours.covariance)
+        design = white @ columns
+        rates = np.linalg.pinv(design) @ (white @ gaps)
         before, slope = slope, 1 - float(falls @ rates)
         if abs(slope - before) < SETTLED:
             break
-    residuals = whitener @ (gaps - columns @ rates)
+    residuals = white @ (gaps - columns @ rates)
     covariance: FloatArray = np.linalg.pinv(design.T @ design).astype(np.float64)
     rank = int(np.linalg.matrix_rank(design)) if columns.shape[1] else 0
     return NoiseFit(
         rates=rates,
         covariance=covariance,
         statistic=float(residuals @ residuals),
-        df=len(whitener) - rank,
+        df=len(white) - rank,
         whitened=(residuals, design),
     )
 
@@ -115,13 +115,13 @@ def _spread_of_labels(shares: FloatArray) -> FloatArray:
     return spread
 
 
-def _whitener(covariance: FloatArray) -> FloatArray:
+def whitener(covariance: FloatArray) -> FloatArray:
     """Return the matrix that takes errors of this covariance to independent ones."""
     scale = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     kept = values > ZERO * values[-1]
-    whitener: FloatArray = (vectors[:, kept] / np.sqrt(values[kept])).T / scale
-    return whitener
+    white: FloatArray = (vectors[:, kept] / np.sqrt(values[kept])).T / scale
+    return white
 
 
 def upper_tail(statistic: float, df: int) -> float:
@@ -142,7 +142,7 @@ def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, fl
     clean = fit_clean(contours, estimates)
     gaps = clean.whitened[0]
     under = _covariance_under(contours.stated, estimates)
-    design = _whitener(under + contours.covariance) @ _line(contours)
+    design = whitener(under + contours.covariance) @ _line(contours)
     rank = int(np.linalg.matrix_rank(design))
     off_line = gaps - design @ (np.linalg.pinv(design) @ gaps)
     _, unexplained = nnls(design, gaps)

@@ -30,14 +30,29 @@ class Rung:
     df : int
         Degrees of freedom. "clean" is one-sided: its reference mixes chi-squared laws of up to
         two fewer.
+    contour_pvalue : float or None
+        Of the statistic; None where there are too few contours to test it.
     pvalue : float or None
-        None where there are too few contours to test it.
+        With the agreement of cases within contours: twice the smaller of the two p-values.
     """
 
     hypothesis: Noise
     statistic: float
     df: int
+    contour_pvalue: float | None
     pvalue: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Whether cases of one contour have the same share of positive labels.
+
+    They do under clean labels, uniform and class-conditional noise alike.
+    """
+
+    statistic: float
+    df: int
+    pvalue: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +88,9 @@ class ContourTestResult(Presented):
     ----------
     rungs : tuple of Rung
         Clean, uniform and class-conditional noise, in this order.
+    agreement : Agreement or None
+        Do cases of one contour agree? None where that cannot be asked: anchors with a tolerance
+        of their own, one anchor a contour, or one feature.
     alpha, beta, asymmetry : float
         Flip rates of positives and negatives, and ``beta - alpha``, by the line through the
         contours; they mean something only where the line holds.
@@ -95,6 +113,7 @@ class ContourTestResult(Presented):
     """
 
     rungs: tuple[Rung, ...]
+    agreement: Agreement | None
     alpha: float
     beta: float
     asymmetry: float
@@ -176,6 +195,8 @@ class ContourTestResult(Presented):
             raise InputError(f"this result has no {absent[0]!r}: it is not a whole contour result.")
         known = {part.name: values[part.name] for part in fields(cls)}
         known["rungs"] = tuple(Rung(**rung) for rung in known["rungs"])
+        if known["agreement"] is not None:
+            known["agreement"] = Agreement(**known["agreement"])
         known["contours"] = tuple(Contour(**contour) for contour in known["contours"])
         known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
         known["rate_covariance"] = tuple(tuple(row) for row in known["rate_covariance"])

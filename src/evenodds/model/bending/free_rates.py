@@ -21,6 +21,9 @@ from evenodds.validation import FloatArray
 LEAST_RATE = 0.002
 # Flip rates (alpha, beta) to climb from; slopes of the plain fit are stretched to match.
 START_RATES = ((0.02, 0.02), (0.15, 0.15), (0.02, 0.2), (0.2, 0.02))
+# As if so many sure cases of either class had been seen with the right label: where few rows lie
+# on a plateau, the likelihood alone would rather have a steep curve that ends half-way.
+SURE_CASES = 10.0
 MOST_STEPS = 60
 # A climb that gains less than this in a step has arrived, or creeps towards a step curve.
 LEAST_GAIN = 1e-7
@@ -53,7 +56,7 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     if not smooth:
         clean = NoisyPoint(plain_coefficients, LEAST_RATE, 0.0)
         return FreeCurve(problem.evaluate(clean), plain=True)
-    best = max(smooth, key=lambda end: end.log_likelihood)
+    best = max(smooth, key=_objective)
     if small is not problem:
         best = _climb(problem, best.point, last_gain=problem.last_gain)
     return FreeCurve(best, plain=False)
@@ -72,6 +75,11 @@ def _point(coefficients: FloatArray, rates: FloatArray) -> NoisyPoint:
 def _rates(point: NoisyPoint) -> FloatArray:
     """Return the flip rates (alpha, beta) of a curve."""
     return point.rate + np.array([-0.5, 0.5]) * point.asymmetry
+
+
+def _objective(here: NoisyEvaluation) -> float:
+    """Return the log-likelihood, that of the sure cases included."""
+    return here.log_likelihood + SURE_CASES * float(np.log1p(-_rates(here.point)).sum())
 
 
 def _is_step(here: NoisyEvaluation) -> bool:
@@ -95,7 +103,7 @@ def _climb(
         step[free] = symmetric_inverse(damped) @ score[free]
         moved = np.clip(rates + step[-2:], LEAST_RATE, LARGEST_RATE)
         there = problem.evaluate(_point(here.point.coefficients + step[:-2], moved))
-        gain = there.log_likelihood - here.log_likelihood
+        gain = _objective(there) - _objective(here)
         if gain >= 0:
             here, damping = there, damping / 10
         else:
@@ -107,7 +115,11 @@ def _climb(
 
 
 def _in_flip_rates(here: NoisyEvaluation) -> tuple[FloatArray, FloatArray]:
-    """Return score and information in (theta, alpha, beta)."""
+    """Return score and information in (theta, alpha, beta), the sure cases included."""
     turn = np.eye(len(here.score))
     turn[-2:, -2:] = _RATES
-    return turn.T @ here.score, turn.T @ here.information @ turn
+    score, information = turn.T @ here.score, turn.T @ here.information @ turn
+    kept = 1 - _rates(here.point)
+    score[-2:] -= SURE_CASES / kept
+    information[[-2, -1], [-2, -1]] += SURE_CASES / kept**2
+    return score, information
