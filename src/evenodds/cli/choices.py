@@ -45,3 +45,18 @@ class Gate(StrEnum):
 
     reject = "reject"
     equivalence = "equivalence"
+
+
+class Engine(StrEnum):
+    """Fits that can bend, by name."""
+
+    spline = "spline"
+    local = "local"
+
+
+class Rung(StrEnum):
+    """Noise models that a pipeline may insist on."""
+
+    clean = "clean"
+    uniform = "uniform"
+    class_conditional = "class-conditional"

@@ -2,6 +2,7 @@
 
 import typer
 
+from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
 from evenodds.cli.plan import run_plan
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.command("test")(run_test)
 app.command("prior")(run_prior)
+app.command("contour")(run_contour)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")
 app.command("elicit")(run_elicit)
