@@ -60,3 +60,11 @@ class Rung(StrEnum):
     clean = "clean"
     uniform = "uniform"
     class_conditional = "class-conditional"
+
+
+class Drawn(StrEnum):
+    """How audited rows were chosen."""
+
+    random = "random"
+    true = "true"
+    given = "given"
