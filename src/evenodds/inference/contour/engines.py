@@ -6,14 +6,15 @@ from typing import Any, Literal, get_args
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.inference.results import Diagnostic
 from evenodds.model.bending.bent_curve import fit_bent
-from evenodds.model.local.posteriors import local_posteriors
+from evenodds.model.local.holding import hold_locally
+from evenodds.model.local.posteriors import refuse_lonely
 from evenodds.rows.base import Rows
-from evenodds.rows.streamed import Gathered
 from evenodds.validation import FloatArray, check_choice
 
 Engine = Literal["spline", "local"]
 
 DEFAULT: Engine = "spline"
+KERNEL = "gaussian"
 # Fewer rows on the slope of the curve than this a parameter make its bends unreliable.
 ROWS_A_PARAMETER = 10
 
@@ -72,10 +73,9 @@ def _by_spline(rows: Rows, points: FloatArray) -> AtAnchors:
 
 def _by_neighbours(rows: Rows, points: FloatArray) -> AtAnchors:
     """Fit around each point, with the rows held in memory."""
-    held = rows.sum_over_rows(Gathered(rows.n_features, rows.n_rows))
-    near = local_posteriors(
-        held.features, held.labels, points, weights=held.weights, groups=held.groups
-    )
+    held = hold_locally(rows)
+    near = held.posteriors(points, held.bandwidth(KERNEL), KERNEL)
+    refuse_lonely(near, rows.n_features)
     fewest = float(near.effective_rows.min())
     check = Diagnostic(
         name="neighbours",

@@ -2,23 +2,27 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenodds.errors import RankError
-from evenodds.rows.base import IntArray
+from evenodds.rows.base import IntArray, name_column
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
+Floats = NDArray[np.floating[Any]]
+
 # From here on a tree finds the rows around a point faster than measuring every distance.
 TREE_FROM = 50_000
-# Points are fitted together as long as points x rows stays in a core's cache.
-BLOCK_CELLS = 65_536
-# A normal column has this share of its rows within one standard deviation below the median.
-ONE_DEVIATION = (0.158655, 0.841345)
+# Points are fitted together up to this many points x rows: more fall out of the cache, and of
+# the quick path that BLAS has for small products.
+BLOCK_CELLS = 160_000
+# One standard deviation below the median of a normal column, the median, and one above.
+MIDDLE = (0.158655, 0.5, 0.841345)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,12 @@ class Standard:
     spread: FloatArray
 
     @classmethod
-    def of(cls, features: FloatArray) -> "Standard":
+    def of(
+        cls,
+        features: FloatArray,
+        weights: FloatArray | None = None,
+        feature_names: tuple[str, ...] | None = None,
+    ) -> "Standard":
         """Measure columns by their median and the half-width of their middle 68 %.
 
         For a normal column that is its standard deviation. A column that repeats one value
@@ -40,17 +49,18 @@ class Standard:
         RankError
             If a column is constant.
         """
-        low, centre, high = np.quantile(features, [ONE_DEVIATION[0], 0.5, ONE_DEVIATION[1]], axis=0)
+        counts = np.ones(len(features)) if weights is None else weights
+        low, centre, high = np.array([_middle(column, counts) for column in features.T]).T
         spread = (high - low) / 2
-        deviation = features.std(axis=0)
+        deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
         flat = spread <= 1e-12 * np.maximum(deviation, np.abs(centre))
         spread = np.where(flat, deviation, spread)
         constant = spread <= 1e-14 * np.abs(centre)
         if constant.any():
             column = int(np.argmax(constant))
             raise RankError(
-                f"column {column} is constant (always {centre[column]:g}): it says nothing about "
-                "where a row lies, so remove it."
+                f"column {name_column(feature_names, column)} is constant (always "
+                f"{centre[column]:g}): it says nothing about where a row lies, so remove it."
             )
         return cls(centre, spread)
 
@@ -58,6 +68,15 @@ class Standard:
         """Return points on the common scale."""
         scaled: FloatArray = (points - self.centre) / self.spread
         return scaled
+
+
+def _middle(column: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the ends of a column's middle 68 % and its median, rows counted with weights."""
+    order = np.argsort(column)
+    shares = np.cumsum(counts[order])
+    places = np.searchsorted(shares, np.array(MIDDLE) * shares[-1])
+    middle: FloatArray = column[order[np.minimum(places, len(order) - 1)]]
+    return middle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,37 +112,48 @@ class Surroundings:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def blocks(self, points: FloatArray, reach: float) -> Iterator["PointBlock"]:
-        """Return points by the block, each with the rows that any of its points reaches."""
+    @property
+    def n_counted(self) -> float:
+        """Rows, counted with their weights."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
+    def blocks(
+        self, points: FloatArray, reach: float
+    ) -> Iterator[tuple[IntArray, IntArray | None]]:
+        """Return numbers of points that lie together, with the rows any of them reaches.
+
+        None stands for (nearly) all rows.
+        """
         size = max(BLOCK_CELLS // len(self), 1)
+        order = _along_their_spread(points)
         for start in range(0, len(points), size):
-            numbers = slice(start, min(start + size, len(points)))
-            yield PointBlock(numbers, points[numbers], self._within(points[numbers], reach))
+            numbers = order[start : start + size]
+            yield numbers, self._within(points[numbers], reach)
 
     def _within(self, points: FloatArray, reach: float) -> IntArray | None:
-        """Return the rows within reach of any of the points; None for (nearly) all."""
-        if self.tree is not None:
-            lists = self.tree.query_ball_point(points, reach)
-            found = np.asarray(lists[0] if len(points) == 1 else np.unique(np.concatenate(lists)))
-            rows: IntArray = found.astype(np.int64)
-            return np.sort(rows)
-        near = (squared_distances(self.features, points) <= reach**2).any(axis=0)
-        return None if near.mean() > 0.8 else np.flatnonzero(near)
+        """Return the rows within reach of any of the points; None for all, if not worth it."""
+        if self.tree is None:
+            return None
+        lists = self.tree.query_ball_point(points, reach)
+        rows: IntArray = np.unique(np.concatenate([*lists, []])).astype(np.int64)
+        return rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PointBlock:
-    """Some of the points, and the rows that count at any of them (None: all rows)."""
-
-    numbers: slice
-    points: FloatArray
-    rows: IntArray | None
+def _along_their_spread(points: FloatArray) -> IntArray:
+    """Return the order of points along the direction in which they differ most."""
+    _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    order: IntArray = np.argsort(points @ axes[0], kind="stable")
+    return order
 
 
-def squared_distances(features: FloatArray, points: FloatArray) -> FloatArray:
-    """Return the squared distance of every row to every point, one line a point."""
-    products = points @ features.T
-    products *= -2
-    products += np.einsum("ij,ij->i", features, features)
-    products += np.einsum("ij,ij->i", points, points)[:, None]
-    return np.maximum(products, 0.0, out=products)
+def squared_distances(lines: Floats, points: FloatArray) -> Floats:
+    """Return the squared distance of every row to every point, one line a point.
+
+    `lines` are the features, one line each. Differences first: they keep their digits.
+    """
+    distances = np.zeros((len(points), lines.shape[1]), lines.dtype)
+    for line, values in zip(lines, points.T.astype(lines.dtype), strict=True):
+        gaps = line - values[:, None]
+        gaps *= gaps
+        distances += gaps
+    return distances

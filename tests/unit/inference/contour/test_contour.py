@@ -146,11 +146,21 @@ def test_a_formula_encodes_rows_and_anchors_alike(drawn, result):
     assert _numbers(found) == pytest.approx(_numbers(result), rel=1e-6)
 
 
-def test_the_local_engine_estimates_the_same_shares(drawn):
-    found = eo.contour_test(*drawn, engine="local")
-    assert found.engine == "local"
-    true = eo.ClassConditionalNoise(0.05, 0.2).noisy_posterior(FIVE)
-    assert [contour.estimate for contour in found.contours] == pytest.approx(true, abs=0.08)
+def test_the_local_engine_needs_no_index():
+    """Labels that depend on a distance, which no straight index follows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 2))
+    true = 1 / (1 + np.exp(2 - 2 * (X**2).sum(axis=1)))
+    labels = eo.UniformNoise(0.15).flip((rng.random(6000) < true).astype(int), rng)
+    stated = np.repeat([0.3, 0.5, 0.7], 4)
+    radius = np.sqrt(1 + np.log(stated / (1 - stated)) / 2)
+    angle = rng.uniform(0, 2 * np.pi, 12)
+    points = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    anchors = eo.Anchors(points, posterior=stated, tolerance=0)
+    found = eo.contour_test(X, labels, anchors, engine="local")
+    noisy = eo.UniformNoise(0.15).noisy_posterior([0.3, 0.5, 0.7])
+    assert (found.engine, list(found.settings)) == ("local", ["bandwidth"])
+    assert [contour.estimate for contour in found.contours] == pytest.approx(noisy, abs=0.05)
 
 
 def test_two_contours_still_tell_uniform_noise():
