@@ -14,6 +14,8 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
+from evenodds.inference.contour.groups import group_anchors
+from evenodds.inference.contour.ladder import Estimates, fit_class_conditional, upper_tail
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import hard_cases, many_features, probit, skewed, two_bells
 
@@ -124,6 +126,24 @@ def _rejected(cell: Cell, seed: int, run: int, engine: str) -> list[float]:
     return [float(rung.pvalue < 0.05) for rung in result.rungs]
 
 
+def plain_rejections(cell: Cell, runs: int, seed: int) -> float:
+    """Return how often the line is rejected around a plain logistic curve, which cannot bend."""
+    rejected = 0
+    for run in range(runs):
+        X, labels, anchors, _ = cell.draw(seed, run)
+        fit = eo.fit_logistic(X, labels, covariance="sandwich")
+        posterior = 1 / (1 + np.exp(-fit.log_odds(anchors.points)))
+        slopes = posterior * (1 - posterior)
+        covariance = fit.log_odds_covariance(anchors.points) * np.outer(slopes, slopes)
+        contours = group_anchors(anchors)
+        means = contours.averaging
+        line = fit_class_conditional(
+            contours, Estimates(means @ posterior, means @ covariance @ means.T)
+        )
+        rejected += upper_tail(line.statistic, line.df) < 0.05
+    return rejected / runs
+
+
 def true_rungs(cell: Cell) -> list[int]:
     """Return the rungs whose hypothesis holds in a cell."""
     order = (*RUNGS, "instance-dependent")
@@ -157,6 +177,10 @@ def main() -> int:
             f"{past:.3f} |{f' {untested} not tested' if untested else ''}",
             flush=True,
         )
+    print("\nThe line around a plain logistic curve:")
+    for cell in LEVEL_CELLS[1:4]:
+        rate = plain_rejections(cell, options.runs, options.seed)
+        print(f"  {cell.name} {cell.n} rows, {cell.alpha:g}, {cell.beta:g}: {rate:.3f}", flush=True)
     print(f"\n{time.process_time() - started:.0f} CPU seconds, {failures} cells out of their band")
     return int(failures > 0)
 
