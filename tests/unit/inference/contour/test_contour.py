@@ -220,7 +220,34 @@ def test_too_many_features_for_the_local_engine_are_refused():
         eo.contour_test(X, rng.integers(0, 2, 300), anchors, engine="local")
 
 
+def _messages(found, name):
+    return [(check.message, check.concern) for check in found.diagnostics if check.name == name]
+
+
 def test_a_tiny_sample_is_doubted():
     X, labels, anchors, _ = Cell("rare", rare, 70, 0.1, 0.1, "uniform", FIVE, 2).draw(4, 0)
     found = eo.contour_test(X, labels, anchors)
-    assert next(check.concern for check in found.diagnostics if check.name == "slope")
+    [(message, concern)] = _messages(found, "slope")
+    assert re.match(r"Only about \d+ rows lie on the slope of the curve, for 8 parameters", message)
+    assert concern
+    [(message, _)] = _messages(found, "share of labels")
+    assert message.startswith("At 1 of 5 contours the fit leaves 0 to 1")
+
+
+def test_labels_that_jump_are_doubted():
+    """No slope at all: the likelihood of a noisy curve has no smooth maximum."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    labels = eo.UniformNoise(0.2).flip((X[:, 0] > 0).astype(int), rng)
+    anchors = eo.Anchors([[-0.5, 0], [0, 0], [0.5, 0]], posterior=[0.2, 0.5, 0.8])
+    [(message, concern)] = _messages(eo.contour_test(X, labels, anchors), "slope")
+    assert message.startswith("No smooth noisy curve fits these rows")
+    assert concern
+
+
+def test_many_rows_are_searched_on_a_sample_and_finished_on_all():
+    cell = Cell("rare", rare, 150_000, 0.1, 0.2, "class-conditional", FIVE, 2)
+    X, labels, anchors, _ = cell.draw(5, 0)
+    found = eo.contour_test(X, labels, anchors)
+    assert found.reached() == "class-conditional"
+    assert (found.alpha, found.beta) == pytest.approx((0.1, 0.2), abs=0.02)
