@@ -33,6 +33,7 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.elicited
 	$(BIN)/python -m tests.calibration.losses
 	$(BIN)/python -m tests.calibration.audit
+	$(BIN)/python -m tests.calibration.contour
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -39,6 +39,8 @@ from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
 from evenodds.inference.audit.sample import Audit as Audit
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
+from evenodds.inference.contour.climbing import contour_test as contour_test
+from evenodds.inference.contour.results import ContourTestResult as ContourTestResult
 from evenodds.inference.joint import Joint as Joint
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
