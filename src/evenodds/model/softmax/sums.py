@@ -1,0 +1,131 @@
+"""The likelihood of K-class labels under a multinomial logistic curve and a flip matrix.
+
+With clean posteriors ``eta_k``, proportional to ``exp(theta_k'x)`` (the last class is the
+reference), a label m has probability ``p_m = sum_k eta_k T[k, m]``. Derivatives are taken in
+(theta class by class, rates, asymmetries), in this order.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.model.softmax.flips import FlipFamily
+from evenodds.validation import FloatArray
+
+# Log-odds beyond which a class counts as certain; it keeps probabilities above zero.
+FLAT_BEYOND = 30.0
+# Numbers of a block: n rows of K x K.
+BLOCK_NUMBERS = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class ClassData:
+    """Rows of K classes on the solver's scale."""
+
+    design: FloatArray  # with a leading 1
+    labels: NDArray[np.intp]
+    weights: FloatArray | None
+    n_classes: int
+
+    def blocks(self) -> list[slice]:
+        """Return consecutive rows few enough to work on at a time."""
+        length = max(BLOCK_NUMBERS // self.n_classes**2, 64)
+        return [slice(start, start + length) for start in range(0, len(self.labels), length)]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPoint:
+    """A curve of each class but the last, the rates, and the hypothesised asymmetries."""
+
+    coefficients: FloatArray  # (classes - 1, parameters)
+    rates: FloatArray
+    asymmetries: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class ClassEvaluation:
+    """The likelihood at a point."""
+
+    point: ClassPoint
+    log_likelihood: float
+    score: FloatArray
+    information: FloatArray
+    transition: float  # weight of rows whose class is not certain
+
+
+def evaluate(data: ClassData, family: FlipFamily, point: ClassPoint) -> ClassEvaluation:
+    """Return log-likelihood, score and expected information."""
+    flips = family.matrix(point.rates, point.asymmetries)
+    turns = np.concatenate([family.exchanges, family.leanings / 2])  # dT of rates, asymmetries
+    side_by_side = turns.transpose(1, 0, 2).reshape(len(flips), -1)
+    n_curves, n_columns = point.coefficients.shape
+    n_theta = n_curves * n_columns
+    n_all = n_theta + len(turns)
+    score, information = np.zeros(n_all), np.zeros((n_all, n_all))
+    log_likelihood = transition = 0.0
+    products = np.einsum("km,lm->mkl", flips, flips).reshape(len(flips), -1)
+    for rows in data.blocks():
+        design, labels = data.design[rows], data.labels[rows]
+        weights = None if data.weights is None else data.weights[rows]
+        clean = posteriors(design, point.coefficients)
+        noisy = clean @ flips
+        seen = noisy[np.arange(len(labels)), labels]
+        logs = np.log(seen)
+        log_likelihood += float(logs.sum() if weights is None else weights @ logs)
+        unsure = 2 * (1 - np.einsum("nk,nk->n", clean, clean))
+        transition += float(unsure.sum() if weights is None else weights @ unsure)
+        moves = (clean @ side_by_side).reshape(len(labels), len(turns), -1)
+        first = row_scores(labels, flips, clean, noisy, moves)
+        precision = 1 / noisy
+        if weights is not None:
+            first *= weights[:, None]
+            precision *= weights[:, None]
+        score[:n_theta] += (first[:, :n_curves].T @ design).ravel()
+        score[n_theta:] += first[:, n_curves:].sum(axis=0)
+        # sum_m (T_km - p_m)(T_lm - p_m) / p_m = sum_m T_km T_lm / p_m - 1: rows of T add to 1.
+        squares = (precision @ products).reshape(-1, len(flips), len(flips))
+        squares -= 1.0 if weights is None else weights[:, None, None]
+        squares *= clean[:, :, None] * clean[:, None, :]
+        for k in range(n_curves):
+            here = slice(k * n_columns, (k + 1) * n_columns)
+            for m in range(k + 1):
+                there = slice(m * n_columns, (m + 1) * n_columns)
+                information[here, there] += design.T @ (squares[:, k, m, None] * design)
+        levers = moves * precision[:, None, :]
+        bent = (levers @ flips[:n_curves].T) * clean[:, None, :n_curves]
+        mixed = bent.reshape(len(labels), -1).T @ design
+        information[n_theta:, :n_theta] += mixed.reshape(len(turns), -1)
+        flat = levers.transpose(1, 0, 2).reshape(len(turns), -1)
+        information[n_theta:, n_theta:] += flat @ moves.transpose(1, 0, 2).reshape(flat.shape).T
+    lower = np.tril(information)
+    full = lower + np.tril(information, -1).T
+    # Blocks of the coefficients were summed whole: those on the diagonal are symmetric already.
+    return ClassEvaluation(point, log_likelihood, score, full, transition)
+
+
+def posteriors(design: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Return the clean posterior of every class, the last one being the reference."""
+    linear = np.zeros((len(design), len(coefficients) + 1))
+    linear[:, :-1] = design @ coefficients.T
+    linear -= linear.max(axis=1, keepdims=True)
+    np.maximum(linear, -FLAT_BEYOND, out=linear)
+    np.exp(linear, out=linear)
+    linear /= linear.sum(axis=1, keepdims=True)
+    return linear
+
+
+def row_scores(
+    labels: NDArray[np.intp],
+    flips: FloatArray,
+    clean: FloatArray,
+    noisy: FloatArray,
+    moves: FloatArray,
+) -> FloatArray:
+    """Return each row's derivative of its log-likelihood in (theta_k'x, rates, asymmetries)."""
+    n_curves = clean.shape[1] - 1
+    own = np.arange(len(labels))
+    seen = noisy[own, labels][:, None]
+    by_curve = clean[:, :n_curves] * (flips[:n_curves, labels].T / seen - 1)
+    by_turn = moves[own, :, labels] / seen
+    return np.concatenate([by_curve, by_turn], axis=1)
