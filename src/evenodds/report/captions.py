@@ -1,20 +1,12 @@
 """What each figure shows, in words: how to read it, and what it says of this result."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
+from evenodds.report.sheet import Caption
 from evenodds.report.verdict import show_interval, show_pvalue
 from evenodds.report.view import View
-
-
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """How a figure is read, and its finding; together they stand below it."""
-
-    reading: str
-    finding: str
 
 
 def caption(result: AsymmetryTestResult, kind: str, view: View) -> Caption:
@@ -29,16 +21,23 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
         not region.low <= anchor.posterior <= region.high
         for anchor, region in zip(shown, regions, strict=True)
     )
-    sentences = [f"{outside} of {len(shown)} toss-ups lie outside their bar."]
+    one = len(shown) == 1
+    sentences = [
+        f"The toss-up lies {'outside' if outside else 'within'} its bar."
+        if one
+        else f"{outside} of {len(shown)} toss-ups lie outside their bar."
+    ]
     if len(shown) < result.n_anchors:
         sentences.append(
             f"(These are {len(shown)} of {result.n_anchors}, from the lowest to the highest.)"
         )
     pooled = result.retention_region(view.significance)
     if pooled is not None and result.mean_posterior is not None:
+        digits = 2 if pooled.high - pooled.low > 0.02 else 3
+        low, high = f"{pooled.low:.{digits}f}", f"{pooled.high:.{digits}f}"
         sentences.append(
-            f"All together the labels say {result.mean_posterior:.2f}, where {pooled.low:.2f} to "
-            f"{pooled.high:.2f} would retain uniform noise."
+            f"All together the labels say {result.mean_posterior:.{digits}f}, where {low} to "
+            f"{high} would retain uniform noise."
         )
     reading = (
         "Each row is a case that the expert called a toss-up. The bar is where equal flips of both "
