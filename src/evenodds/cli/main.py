@@ -4,6 +4,7 @@ import typer
 
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
+from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
 from evenodds.cli.study import study
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.command("test")(run_test)
 app.command("prior")(run_prior)
+app.command("multiclass")(run_multiclass)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")
 app.command("elicit")(run_elicit)

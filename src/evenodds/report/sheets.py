@@ -9,6 +9,8 @@ from evenodds.report.view import View
 # Module and function by one name, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
     "AsymmetryTestResult": "asymmetry_sheet",
+    "ConfusionTestResult": "confusion_sheet",
+    "MulticlassTestResult": "multiclass_sheet",
 }
 
 

@@ -95,7 +95,7 @@ def _two_numbers(values: NDArray[Any], name: str) -> tuple[Any, Any]:
     """Return the two values of a numeric column without sorting it."""
     low, high = values.min(), values.max()
     if np.isnan(low) or np.isnan(high):
-        _refuse_missing(np.isnan(values), name)
+        refuse_missing_labels(np.isnan(values), name)
     if np.isinf(low) or np.isinf(high):
         raise InputError(f"{name} holds an infinite value: labels must be two ordinary values.")
     if low == high:
@@ -113,14 +113,14 @@ def _two_of_any_kind(values: NDArray[Any], name: str) -> tuple[Any, Any]:
         raise InputError(f"{name} holds lists or other containers: give one label a row.") from None
     if any(is_missing(value) for value in distinct):
         missing = np.fromiter(map(is_missing, values.tolist()), bool, len(values))
-        _refuse_missing(missing, name)
+        refuse_missing_labels(missing, name)
     if len(distinct) == 1:
         _refuse_one_label(distinct.pop(), name)
     try:
         ordered = sorted(distinct)
     except TypeError:
         ordered = sorted(distinct, key=str)
-    _refuse_spellings(ordered, name)
+    refuse_spellings(ordered, name)
     if len(ordered) > 2:
         _refuse_many_labels(ordered, name)
     return ordered[0], ordered[1]
@@ -149,7 +149,8 @@ def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
     )
 
 
-def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
+def refuse_missing_labels(missing: NDArray[np.bool_], name: str) -> None:
+    """Refuse labels some of which are missing."""
     count, first = int(missing.sum()), int(np.argmax(missing))
     raise InputError(
         f"{name} has {count} missing value{'s' if count > 1 else ''}, the first in row {first}: "
@@ -157,7 +158,7 @@ def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     )
 
 
-def _refuse_spellings(labels: list[Any], name: str) -> None:
+def refuse_spellings(labels: list[Any], name: str) -> None:
     """Refuse labels that differ only in case or blanks: they are one label, or a trap."""
     folded: dict[Any, Any] = {}
     for label in labels:
@@ -181,5 +182,5 @@ def _refuse_many_labels(labels: Any, name: str) -> None:
     shown = join_quoted([plain(label) for label in labels], limit=5)
     raise InputError(
         f"{name} has {len(labels)} distinct labels ({shown}) but this test needs 2: "
-        "keep the rows of two of them."
+        "keep the rows of two of them, or use multiclass_test."
     )

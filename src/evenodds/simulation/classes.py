@@ -89,7 +89,7 @@ def relabel(
     """Return noisy copies of true classes: class k becomes m with chance ``flips[k, m]``."""
     reached = flips.cumsum(axis=1)[classes]
     drawn = (rng.random(len(classes))[:, None] > reached).sum(axis=1)
-    return np.minimum(drawn, len(flips) - 1)
+    return np.asarray(np.minimum(drawn, len(flips) - 1))
 
 
 def four_bells(*, lopsided: bool = False) -> ClassWorld:

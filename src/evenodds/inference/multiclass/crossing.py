@@ -11,93 +11,103 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenodds.model.noisy import symmetric_inverse
-from evenodds.model.softmax.climb import ClassFit, climb, fit_classes
+from evenodds.model.softmax.climb import ClassFit, climb
 from evenodds.model.softmax.flips import FlipFamily
-from evenodds.model.softmax.sums import ClassData, ClassPoint
+from evenodds.model.softmax.sums import ClassData, ClassPoint, influences
 from evenodds.validation import FloatArray
 
 LARGEST_STRIDE = 0.15
-# Asymmetries stop moving when a stride is below this share of their standard errors.
+MOST_STRIDES = 6
+# Asymmetries stop moving when a stride is below this share of a standard error.
 SETTLED = 0.01
-MOST_STRIDES = 15
 # Fits on the way are this close to their optimum, in squared standard errors.
 NEAR_ENOUGH = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class SplitAnchors:
-    """The anchors of one split, averaged, on the log-odds scale."""
+    """The anchors of one split on the log-odds scale."""
 
     positive: tuple[int, ...]
     negative: tuple[int, ...]
     design: FloatArray  # anchor points on the solver's scale, with a leading 1
-    target: float
-    variance: float  # of the target
+    target: float  # mean of the stated log-odds
+    variance: float  # of that mean
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Labels, the noise they may have, and the anchors of every split."""
+
+    data: ClassData
+    family: FlipFamily
+    anchors: Sequence[SplitAnchors]
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """How far the curve is from the anchors of each split, and what moves it."""
+    """How far a curve is from the anchors of each split, and what moves it."""
 
+    asymmetries: FloatArray  # as hypothesised
     distances: FloatArray
     covariance: FloatArray
-    pulls: FloatArray  # derivative of the distances in the hypothesised asymmetries
+    pulls: FloatArray  # derivative of the distances in the asymmetries
+
+    def solved(self, freed: list[int]) -> tuple[FloatArray, FloatArray]:
+        """Return the asymmetries of some splits that close their gaps, and their covariance."""
+        block = np.ix_(freed, freed)
+        inverse = np.linalg.pinv(self.pulls[block])
+        found = self.asymmetries[freed] - inverse @ self.distances[freed]
+        return found, inverse @ self.covariance[block] @ inverse.T
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """The asymmetries under which the curve runs through all anchors."""
-
-    fit: ClassFit
-    asymmetries: FloatArray
-    covariance: FloatArray
-    settled: bool
-
-
-def cross(
-    data: ClassData, family: FlipFamily, anchors: Sequence[SplitAnchors], null: ClassFit
-) -> Crossing:
-    """Move the asymmetries from zero until the curve runs through the anchors of every split."""
-    fit = null
-    settled = False
-    for _ in range(MOST_STRIDES):
-        gaps = gaps_at(fit, family, anchors)
-        inverse = np.linalg.pinv(gaps.pulls)
-        stride = -inverse @ gaps.distances
-        covariance = inverse @ gaps.covariance @ inverse.T
-        settled = bool((np.abs(stride) <= SETTLED * np.sqrt(covariance.diagonal())).all())
-        if settled:
-            break
-        stride = stride * min(1.0, LARGEST_STRIDE / float(np.abs(stride).max()))
-        fit = climb(
-            data,
-            family,
-            _along(fit, family, fit.point.asymmetries + stride),
-            last_gain=NEAR_ENOUGH,
-        )
-    return Crossing(fit, fit.point.asymmetries + (stride if settled else 0), covariance, settled)
-
-
-def gaps_at(fit: ClassFit, family: FlipFamily, anchors: Sequence[SplitAnchors]) -> Gaps:
+def gaps_at(problem: Problem, fit: ClassFit) -> Gaps:
     """Return the curve's distances from the anchors with their covariance."""
-    n_all = len(fit.here.score)
-    contrasts = np.zeros((len(anchors), n_all))
+    anchors, information = problem.anchors, fit.here.information
+    contrasts = np.zeros((len(anchors), len(fit.here.score)))
     distances = np.empty(len(anchors))
     for number, group in enumerate(anchors):
         log_odds, gradient = split_log_odds(group, fit.point.coefficients)
         distances[number] = log_odds - group.target
         contrasts[number, : gradient.size] = gradient
     kept = fit.nuisance
-    levers = contrasts[:, kept] @ symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
-    covariance = levers @ contrasts[:, kept].T
-    covariance += np.diag([group.variance for group in anchors])
-    pulls = -levers @ (fit.here.information @ _directions(fit, family))[kept]
-    return Gaps(distances, covariance, pulls)
+    levers = np.zeros_like(contrasts)
+    inverse = symmetric_inverse(information[np.ix_(kept, kept)])
+    levers[:, kept] = contrasts[:, kept] @ inverse
+    if problem.data.groups is None:
+        covariance = levers @ contrasts.T
+    else:
+        by_group = influences(problem.data, problem.family, fit.point, levers)
+        covariance = by_group.T @ by_group
+    return Gaps(
+        asymmetries=fit.point.asymmetries,
+        distances=distances,
+        covariance=covariance + np.diag([group.variance for group in anchors]),
+        pulls=-levers @ (information @ _directions(fit, problem.family)),
+    )
 
 
-def split_log_odds(
-    group: SplitAnchors, coefficients: FloatArray
-) -> tuple[float, FloatArray]:
+def freed_fit(problem: Problem, fit: ClassFit, freed: list[int]) -> tuple[ClassFit, Gaps]:
+    """Move the asymmetries of some splits until the curve runs through their anchors."""
+    gaps = gaps_at(problem, fit)
+    for _ in range(MOST_STRIDES):
+        found, covariance = gaps.solved(freed)
+        stride = found - gaps.asymmetries[freed]
+        if (np.abs(stride) <= SETTLED * np.sqrt(covariance.diagonal())).all():
+            break
+        asymmetries = gaps.asymmetries.copy()
+        asymmetries[freed] += stride * min(1.0, LARGEST_STRIDE / float(np.abs(stride).max()))
+        start = _along(fit, problem.family, asymmetries)
+        low, _ = problem.family.lowest_rates(asymmetries)
+        rates = np.clip(start.rates, low, np.maximum(low, problem.family.highest_rates))
+        if not problem.family.keeps_classes(rates, asymmetries):
+            break
+        fit = climb(problem.data, problem.family, start, last_gain=NEAR_ENOUGH)
+        gaps = gaps_at(problem, fit)
+    return fit, gaps
+
+
+def split_log_odds(group: SplitAnchors, coefficients: FloatArray) -> tuple[float, FloatArray]:
     """Return the mean clean log-odds of a split at its anchors, and its gradient."""
     linear = np.zeros((len(group.design), len(coefficients) + 1))
     linear[:, :-1] = group.design @ coefficients.T
@@ -111,11 +121,6 @@ def split_log_odds(
         log_odds += sign * float((highest + np.log(totals)).mean())
     gradient = shares[:, :-1].T @ group.design / len(group.design)
     return log_odds, gradient.ravel()
-
-
-def null_fit(data: ClassData, family: FlipFamily) -> ClassFit:
-    """Return the curve with no asymmetry."""
-    return fit_classes(data, family)
 
 
 def _directions(fit: ClassFit, family: FlipFamily) -> FloatArray:

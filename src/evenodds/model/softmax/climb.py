@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from evenodds.model.noisy import symmetric_inverse
 from evenodds.model.softmax.flips import FlipFamily
-from evenodds.model.solver import with_secant
 from evenodds.model.softmax.sums import ClassData, ClassEvaluation, ClassPoint, evaluate
+from evenodds.model.solver import with_secant
 from evenodds.validation import FloatArray
 
 # Shares of labels drawn afresh from all classes, to start from; slopes are stretched to match.
@@ -70,7 +70,9 @@ def fit_classes(data: ClassData, family: FlipFamily) -> ClassFit:
     none = np.zeros(len(family.leanings))
     flat = np.zeros((data.n_classes - 1, n_columns))
     small = _rates_for(START_SHARES[0], data.n_classes, family)
-    plain = climb(data, family, ClassPoint(flat, small, none), held=True, last_gain=LAST_GAIN_ON_THE_WAY).point.coefficients
+    plain = climb(
+        data, family, ClassPoint(flat, small, none), held=True, last_gain=LAST_GAIN_ON_THE_WAY
+    ).point.coefficients
     ends = []
     for share in START_SHARES:
         rates = _rates_for(share, data.n_classes, family)
@@ -122,7 +124,8 @@ def climb(
 
 def _rates_for(share: float, n_classes: int, family: FlipFamily) -> FloatArray:
     """Return rates under which this share of labels is drawn afresh from all classes."""
-    return np.minimum(np.full(len(family.exchanges), share / n_classes), family.highest_rates)
+    rates = np.full(len(family.exchanges), share / n_classes)
+    return np.asarray(np.minimum(rates, family.highest_rates))
 
 
 def _free(here: ClassEvaluation, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:

@@ -95,9 +95,7 @@ def exchange(n_classes: int, pair: tuple[int, int]) -> FloatArray:
     return matrix
 
 
-def split_leaning(
-    n_classes: int, positive: Sequence[int], negative: Sequence[int]
-) -> FloatArray:
+def split_leaning(n_classes: int, positive: Sequence[int], negative: Sequence[int]) -> FloatArray:
     """Return the matrix that flips more into the positive classes and less out of them.
 
     Spread evenly over the classes of a side, so that an asymmetry of 1 adds 1/2 to the flips of

@@ -27,6 +27,7 @@ class ClassData:
     labels: NDArray[np.intp]
     weights: FloatArray | None
     n_classes: int
+    groups: NDArray[np.int64] | None = None  # which rows belong together, 0, 1, 2, ...
 
     def blocks(self) -> list[slice]:
         """Return consecutive rows few enough to work on at a time."""
@@ -129,3 +130,25 @@ def row_scores(
     by_curve = clean[:, :n_curves] * (flips[:n_curves, labels].T / seen - 1)
     by_turn = moves[own, :, labels] / seen
     return np.concatenate([by_curve, by_turn], axis=1)
+
+
+def influences(
+    data: ClassData, family: FlipFamily, point: ClassPoint, levers: FloatArray
+) -> FloatArray:
+    """Return each group's share of ``levers @ score``; rows are groups where there are none."""
+    flips = family.matrix(point.rates, point.asymmetries)
+    turns = np.concatenate([family.exchanges, family.leanings / 2])
+    n_curves, n_columns = point.coefficients.shape
+    of_curves = levers[:, : n_curves * n_columns].reshape(len(levers), n_curves, n_columns)
+    clean = posteriors(data.design, point.coefficients)
+    moves = np.einsum("nk,gkm->ngm", clean, turns)
+    scores = row_scores(data.labels, flips, clean, clean @ flips, moves)
+    if data.weights is not None:
+        scores *= data.weights[:, None]
+    shares = np.einsum("nk,skd,nd->ns", scores[:, :n_curves], of_curves, data.design, optimize=True)
+    shares += scores[:, n_curves:] @ levers[:, n_curves * n_columns :].T
+    if data.groups is None:
+        return np.asarray(shares)
+    totals = np.zeros((int(data.groups.max()) + 1, len(levers)))
+    np.add.at(totals, data.groups, shares)
+    return totals
