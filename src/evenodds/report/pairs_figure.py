@@ -38,7 +38,8 @@ def pairs_figure(result: MulticlassTestResult, view: View) -> Figure:
     n_classes = len(result.classes)
     figure, panel = _square(n_classes)
     known = [abs(entry) for row in matrix for entry in row if entry is not None]
-    reach = max(LEAST_REACH, *known)
+    # Further than the largest, so that the darkest cells still show their frame.
+    reach = 1.3 * max(LEAST_REACH, *known)
     shades, norm = colormaps["PuOr_r"], TwoSlopeNorm(0.0, -reach, reach)
     found = {
         frozenset((record.positive[0], record.negative[0]))
@@ -58,7 +59,7 @@ def pairs_figure(result: MulticlassTestResult, view: View) -> Figure:
     for down, across in found_places(result, found):
         panel.add_patch(
             Rectangle(
-                (across - 0.46, down - 0.46), 0.92, 0.92, fill=False, edgecolor=BLACK, linewidth=1.4
+                (across - 0.46, down - 0.46), 0.92, 0.92, fill=False, edgecolor=BLACK, linewidth=1.8
             )
         )
     _name_axes(panel, result.classes)

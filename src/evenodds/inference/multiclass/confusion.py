@@ -248,48 +248,48 @@ def _uniform_draws(sizes: Counts, flipped: int, draws: int, rng: np.random.Gener
 
 def _balance(counts: Counts, name: str, draws: int, rng: np.random.Generator) -> MatrixTest:
     """Test symmetry (Bowker) or equal margins (Stuart and Maxwell)."""
-    measure = _bowker if name == "symmetry" else _stuart_maxwell
-    statistic, degrees = measure(counts)
     upper = np.triu_indices(len(counts), 1)
     exchanged = (counts + counts.T)[upper]
+    gaps = 2.0 * counts[upper] - exchanged
+    measure = _bowker if name == "symmetry" else _stuart_maxwell
+    statistic, degrees = measure(gaps[None], exchanged, len(counts))
     if degrees == 0:
         pvalue, reference = 1.0, "chi2"
     elif exchanged[exchanged > 0].min() >= 2 * FEW_EXPECTED:
-        pvalue, reference = float(chdtrc(degrees, statistic)), "chi2"
+        pvalue, reference = float(chdtrc(degrees, statistic[0])), "chi2"
     else:
+        # Under symmetry each exchanged row went either way alike.
         forth = rng.binomial(exchanged, 0.5, size=(draws, len(exchanged)))
-        drawn = np.empty(draws)
-        for number, one in enumerate(forth):
-            table = np.zeros_like(counts)
-            table[upper] = one
-            table.T[upper] = exchanged - one
-            drawn[number] = measure(table)[0]
-        pvalue, reference = _drawn_pvalue(drawn, statistic), "Monte Carlo"
+        drawn, _ = measure(2.0 * forth - exchanged, exchanged, len(counts))
+        pvalue, reference = _drawn_pvalue(drawn, float(statistic[0])), "Monte Carlo"
     return MatrixTest(
         name=name,
-        statistic=statistic,
+        statistic=float(statistic[0]),
         pvalue=pvalue,
         degrees_of_freedom=degrees,
         reference=reference,
     )
 
 
-def _bowker(counts: Counts) -> tuple[float, int]:
-    """Return Bowker's statistic; pairs without a flip say nothing and do not count."""
-    upper = np.triu_indices(len(counts), 1)
-    forth, back = counts[upper], counts.T[upper]
-    seen = forth + back > 0
-    parts = (forth - back)[seen] ** 2 / (forth + back)[seen]
-    return float(parts.sum()), int(seen.sum())
+def _bowker(gaps: FloatArray, exchanged: Counts, n_classes: int) -> tuple[FloatArray, int]:
+    """Return Bowker's statistics; pairs without a flip say nothing and do not count."""
+    seen = exchanged > 0
+    return np.asarray((gaps[:, seen] ** 2 / exchanged[seen]).sum(axis=1)), int(seen.sum())
 
 
-def _stuart_maxwell(counts: Counts) -> tuple[float, int]:
-    """Return the statistic of Stuart and Maxwell; its rank is K - 1 unless classes never mix."""
-    gaps = (counts.sum(axis=1) - counts.sum(axis=0)).astype(np.float64)
-    covariance = -(counts + counts.T).astype(np.float64)
-    np.fill_diagonal(covariance, 0.0)
+def _stuart_maxwell(gaps: FloatArray, exchanged: Counts, n_classes: int) -> tuple[FloatArray, int]:
+    """Return the statistics of Stuart and Maxwell, on K - 1 unless some classes never mix."""
+    covariance = np.zeros((n_classes, n_classes))
+    first, second = np.triu_indices(n_classes, 1)
+    covariance[first, second] = covariance[second, first] = -exchanged
     np.fill_diagonal(covariance, -covariance.sum(axis=1))
-    return float(gaps @ np.linalg.pinv(covariance) @ gaps), int(np.linalg.matrix_rank(covariance))
+    margins = np.zeros((len(gaps), n_classes))
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        margins[:, i] += gaps[:, pair]
+        margins[:, j] -= gaps[:, pair]
+    inverse = np.linalg.pinv(covariance)
+    statistics = np.einsum("ti,ij,tj->t", margins, inverse, margins)
+    return np.asarray(statistics), int(np.linalg.matrix_rank(covariance))
 
 
 def _drawn_pvalue(drawn: FloatArray, statistic: float) -> float:

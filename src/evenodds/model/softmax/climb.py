@@ -5,6 +5,7 @@ the rates within their bounds, starts from several rates and keeps the best end.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +77,10 @@ def fit_classes(data: ClassData, family: FlipFamily) -> ClassFit:
     ends = []
     for share in START_SHARES:
         rates = _rates_for(share, data.n_classes, family)
-        ends.append(climb(data, family, ClassPoint(plain / (1 - share), rates, none)))
-    return max(ends, key=lambda end: end.here.log_likelihood)
+        start = ClassPoint(plain / (1 - share), rates, none)
+        ends.append(climb(data, family, start, last_gain=LAST_GAIN_ON_THE_WAY))
+    best = max(ends, key=lambda end: end.here.log_likelihood)
+    return climb(data, family, best.point)
 
 
 def climb(
@@ -92,7 +95,8 @@ def climb(
     low, _ = family.lowest_rates(start.asymmetries)
     high = np.maximum(family.highest_rates, low)
     rates = np.clip(start.rates, low, high)
-    here = evaluate(data, family, ClassPoint(start.coefficients, rates, start.asymmetries))
+    look = partial(evaluate, data, family, leaning=False)
+    here = look(ClassPoint(start.coefficients, rates, start.asymmetries))
     damping, creeping = 0.0, 0
     free = np.zeros(len(rates), dtype=bool)
     secant: Secant | None = None
@@ -101,11 +105,11 @@ def climb(
         step = _step(here, free, damping, secant, (low, high))
         gain = float(here.score[: len(step)] @ step)
         if gain <= last_gain:
-            return ClassFit(here, free, True)
+            return ClassFit(evaluate(data, family, here.point), free, True)
         ahead = _moved(here.point, step, low, high)
         there, gained = here, -np.inf
         if family.keeps_classes(ahead.rates, ahead.asymmetries):
-            there = evaluate(data, family, ahead)
+            there = look(ahead)
             gained = there.log_likelihood - here.log_likelihood
         rounding = 1e-13 * abs(here.log_likelihood)
         if gained > 0 or (gain < 1e-6 and gained > -rounding):
@@ -119,7 +123,7 @@ def climb(
             damping, secant = max(10 * damping, 1e-3), None
             if damping > 1e12:
                 break
-    return ClassFit(here, free, False)
+    return ClassFit(evaluate(data, family, here.point), free, False)
 
 
 def _rates_for(share: float, n_classes: int, family: FlipFamily) -> FloatArray:

@@ -55,10 +55,17 @@ class ClassEvaluation:
     transition: float  # weight of rows whose class is not certain
 
 
-def evaluate(data: ClassData, family: FlipFamily, point: ClassPoint) -> ClassEvaluation:
-    """Return log-likelihood, score and expected information."""
+def evaluate(
+    data: ClassData, family: FlipFamily, point: ClassPoint, *, leaning: bool = True
+) -> ClassEvaluation:
+    """Return log-likelihood, score and expected information.
+
+    Without `leaning` derivatives in the asymmetries are left out, which a climb does not need.
+    """
     flips = family.matrix(point.rates, point.asymmetries)
-    turns = np.concatenate([family.exchanges, family.leanings / 2])  # dT of rates, asymmetries
+    turns = family.exchanges  # how T moves with the rates, and with the asymmetries
+    if leaning:
+        turns = np.concatenate([turns, family.leanings / 2])
     side_by_side = turns.transpose(1, 0, 2).reshape(len(flips), -1)
     n_curves, n_columns = point.coefficients.shape
     n_theta = n_curves * n_columns
