@@ -74,15 +74,14 @@ class ClassCell:
 
 
 LEVEL_CELLS = (
-    ClassCell("square", 2000, "one-vs-rest"),
     ClassCell("lopsided", 2000, "one-vs-rest"),
-    ClassCell("lopsided", 2000, "one-vs-rest", rate=0.3, tolerance=0.1),
+    ClassCell("square", 1000, "one-vs-rest", rate=0.3, tolerance=0.1),
     ClassCell("lopsided", 2000, "output-codes"),
     ClassCell("lopsided", 2000, "one-vs-one"),
 )
 PAIR_CELLS = (
-    ClassCell("square", 3000, "one-vs-one", lost=0.15),
-    ClassCell("lopsided", 3000, "one-vs-one", lost=0.15),
+    ClassCell("lopsided", 2000, "one-vs-one", lost=0.15),
+    ClassCell("lopsided", 2000, "one-vs-one", lost=0.3),
 )
 
 

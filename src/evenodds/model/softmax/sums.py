@@ -66,50 +66,48 @@ def evaluate(
     turns = family.exchanges  # how T moves with the rates, and with the asymmetries
     if leaning:
         turns = np.concatenate([turns, family.leanings / 2])
-    side_by_side = turns.transpose(1, 0, 2).reshape(len(flips), -1)
     n_curves, n_columns = point.coefficients.shape
     n_theta = n_curves * n_columns
     n_all = n_theta + len(turns)
     score, information = np.zeros(n_all), np.zeros((n_all, n_all))
     log_likelihood = transition = 0.0
-    products = np.einsum("km,lm->mkl", flips, flips).reshape(len(flips), -1)
+    upper, lower = np.tril_indices(n_curves)  # pairs of curves
+    products = (flips[upper] * flips[lower]).T
     for rows in data.blocks():
         design, labels = data.design[rows], data.labels[rows]
         weights = None if data.weights is None else data.weights[rows]
         clean = posteriors(design, point.coefficients)
         noisy = clean @ flips
-        seen = noisy[np.arange(len(labels)), labels]
-        logs = np.log(seen)
-        log_likelihood += float(logs.sum() if weights is None else weights @ logs)
+        moves = np.matmul(clean, turns)
+        logs = np.log(noisy[np.arange(len(labels)), labels])
         unsure = 2 * (1 - np.einsum("nk,nk->n", clean, clean))
-        transition += float(unsure.sum() if weights is None else weights @ unsure)
-        moves = (clean @ side_by_side).reshape(len(labels), len(turns), -1)
         first = row_scores(labels, flips, clean, noisy, moves)
         precision = 1 / noisy
+        # sum_m (T_km - p_m)(T_lm - p_m) / p_m = sum_m T_km T_lm / p_m - 1: rows of T add to 1.
+        squares = precision @ products
+        squares -= 1
+        squares *= clean[:, upper] * clean[:, lower]
         if weights is not None:
+            logs, unsure = logs * weights, unsure * weights
             first *= weights[:, None]
             precision *= weights[:, None]
+            squares *= weights[:, None]
+        log_likelihood += float(logs.sum())
+        transition += float(unsure.sum())
         score[:n_theta] += (first[:, :n_curves].T @ design).ravel()
         score[n_theta:] += first[:, n_curves:].sum(axis=0)
-        # sum_m (T_km - p_m)(T_lm - p_m) / p_m = sum_m T_km T_lm / p_m - 1: rows of T add to 1.
-        squares = (precision @ products).reshape(-1, len(flips), len(flips))
-        squares -= 1.0 if weights is None else weights[:, None, None]
-        squares *= clean[:, :, None] * clean[:, None, :]
-        for k in range(n_curves):
+        for pair, (k, m) in enumerate(zip(upper, lower, strict=True)):
             here = slice(k * n_columns, (k + 1) * n_columns)
-            for m in range(k + 1):
-                there = slice(m * n_columns, (m + 1) * n_columns)
-                information[here, there] += design.T @ (squares[:, k, m, None] * design)
-        levers = moves * precision[:, None, :]
-        bent = (levers @ flips[:n_curves].T) * clean[:, None, :n_curves]
-        mixed = bent.reshape(len(labels), -1).T @ design
+            there = slice(m * n_columns, (m + 1) * n_columns)
+            information[here, there] += (design * squares[:, pair, None]).T @ design
+        levers = moves * precision
+        bent = (levers @ flips[:n_curves].T) * clean[:, :n_curves]
+        mixed = np.matmul(bent.transpose(0, 2, 1), design)
         information[n_theta:, :n_theta] += mixed.reshape(len(turns), -1)
-        flat = levers.transpose(1, 0, 2).reshape(len(turns), -1)
-        information[n_theta:, n_theta:] += flat @ moves.transpose(1, 0, 2).reshape(flat.shape).T
-    lower = np.tril(information)
-    full = lower + np.tril(information, -1).T
-    # Blocks of the coefficients were summed whole: those on the diagonal are symmetric already.
-    return ClassEvaluation(point, log_likelihood, score, full, transition)
+        wide = (len(turns), -1)
+        information[n_theta:, n_theta:] += levers.reshape(wide) @ moves.reshape(wide).T
+    whole = np.tril(information) + np.tril(information, -1).T
+    return ClassEvaluation(point, log_likelihood, score, whole, transition)
 
 
 def posteriors(design: FloatArray, coefficients: FloatArray) -> FloatArray:
@@ -135,7 +133,7 @@ def row_scores(
     own = np.arange(len(labels))
     seen = noisy[own, labels][:, None]
     by_curve = clean[:, :n_curves] * (flips[:n_curves, labels].T / seen - 1)
-    by_turn = moves[own, :, labels] / seen
+    by_turn = moves[:, own, labels].T / seen
     return np.concatenate([by_curve, by_turn], axis=1)
 
 
@@ -148,7 +146,7 @@ def influences(
     n_curves, n_columns = point.coefficients.shape
     of_curves = levers[:, : n_curves * n_columns].reshape(len(levers), n_curves, n_columns)
     clean = posteriors(data.design, point.coefficients)
-    moves = np.einsum("nk,gkm->ngm", clean, turns)
+    moves = np.matmul(clean, turns)
     scores = row_scores(data.labels, flips, clean, clean @ flips, moves)
     if data.weights is not None:
         scores *= data.weights[:, None]
