@@ -11,8 +11,7 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
     rows = []
     for record in result.splits:
         if not record.tested:
-            nothing = ("", "", "", "", "")
-            rows.append((record.name, f"{record.n_rows:,}", "0", "not tested", *nothing))
+            rows.append((record.name, f"{record.n_rows:,}", "0", "not tested", "", "", "", ""))
             continue
         interval = record.confidence_interval(level)
         rows.append(
@@ -24,7 +23,6 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
                 f"{interval.low:+.3f} to {interval.high:+.3f}",
                 f"{record.alpha:.3f} / {record.beta:.3f}",
                 f"{record.null_ratio:g} : 1",
-                f"{record.pvalue:.2g}",
                 f"{record.adjusted_pvalue:.2g}",
             )
         )
@@ -38,7 +36,6 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
             f"{level:.0%} interval",
             "alpha / beta",
             "null",
-            "p",
             "adjusted p",
         ),
         rows=tuple(rows),

@@ -15,8 +15,10 @@ from evenodds.validation import FloatArray
 
 # Log-odds beyond which a class counts as certain; it keeps probabilities above zero.
 FLAT_BEYOND = 30.0
-# Numbers of a block: n rows of K x K.
+# Numbers of a block: n rows of K x K, or of products of columns.
 BLOCK_NUMBERS = 400_000
+# Up to this many columns the products of all pairs of them are worth holding.
+FEW_COLUMNS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class ClassData:
 
     def blocks(self) -> list[slice]:
         """Return consecutive rows few enough to work on at a time."""
-        length = max(BLOCK_NUMBERS // self.n_classes**2, 64)
+        widest = max(self.n_classes, min(self.design.shape[1], FEW_COLUMNS))
+        length = max(BLOCK_NUMBERS // widest**2, 64)
         return [slice(start, start + length) for start in range(0, len(self.labels), length)]
 
 
@@ -73,6 +76,7 @@ def evaluate(
     log_likelihood = transition = 0.0
     upper, lower = np.tril_indices(n_curves)  # pairs of curves
     products = (flips[upper] * flips[lower]).T
+    grams = np.zeros((len(upper), n_columns, n_columns))
     for rows in data.blocks():
         design, labels = data.design[rows], data.labels[rows]
         weights = None if data.weights is None else data.weights[rows]
@@ -96,18 +100,27 @@ def evaluate(
         transition += float(unsure.sum())
         score[:n_theta] += (first[:, :n_curves].T @ design).ravel()
         score[n_theta:] += first[:, n_curves:].sum(axis=0)
-        for pair, (k, m) in enumerate(zip(upper, lower, strict=True)):
-            here = slice(k * n_columns, (k + 1) * n_columns)
-            there = slice(m * n_columns, (m + 1) * n_columns)
-            information[here, there] += (design * squares[:, pair, None]).T @ design
+        grams += _weighted_grams(design, squares)
         levers = moves * precision
         bent = (levers @ flips[:n_curves].T) * clean[:, :n_curves]
         mixed = np.matmul(bent.transpose(0, 2, 1), design)
         information[n_theta:, :n_theta] += mixed.reshape(len(turns), -1)
         wide = (len(turns), -1)
         information[n_theta:, n_theta:] += levers.reshape(wide) @ moves.reshape(wide).T
+    blocks = np.zeros((n_curves, n_columns, n_curves, n_columns))
+    blocks[upper, :, lower, :] = grams
+    information[:n_theta, :n_theta] = blocks.reshape(n_theta, n_theta)
     whole = np.tril(information) + np.tril(information, -1).T
     return ClassEvaluation(point, log_likelihood, score, whole, transition)
+
+
+def _weighted_grams(design: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the products of the columns, summed over rows with each of many weights."""
+    n_columns = design.shape[1]
+    if n_columns <= FEW_COLUMNS:
+        products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
+        return np.asarray((weights.T @ products).reshape(-1, n_columns, n_columns))
+    return np.stack([(design * weight[:, None]).T @ design for weight in weights.T])
 
 
 def posteriors(design: FloatArray, coefficients: FloatArray) -> FloatArray:

@@ -81,6 +81,13 @@ def test_rows_in_blocks_are_rows_at_once(monkeypatch):
     assert whole.log_likelihood == pytest.approx(pieces.log_likelihood)
 
 
+def test_many_columns_take_another_way_to_the_same_sums(monkeypatch):
+    data = make_data(300)
+    products = evaluate(data, FAMILY, POINT).information
+    monkeypatch.setattr("evenodds.model.softmax.sums.FEW_COLUMNS", 1)
+    assert np.allclose(evaluate(data, FAMILY, POINT).information, products)
+
+
 def test_with_two_classes_it_is_the_noisy_logistic_curve():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
