@@ -2,6 +2,7 @@
 
 import typer
 
+from evenodds.cli.audit import run_audit
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
 from evenodds.cli.multiclass import run_multiclass
@@ -19,6 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("test")(run_test)
+app.command("audit")(run_audit)
 app.command("prior")(run_prior)
 app.command("multiclass")(run_multiclass)
 app.command("plan")(run_plan)

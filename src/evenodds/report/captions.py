@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from evenodds.inference.profiled import Profiled
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
 from evenodds.report.sheet import Caption
@@ -46,13 +47,21 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
         "count on the last row, not on their number."
         if pooled is not None
         else "Each row is a toss-up seen alone: the bar is where equal flips of both classes would "
-        "leave it, the mark is where these labels put it. The joint test weighs them together "
-        "with the shape of the curve."
+        f"leave it, the mark is where these labels put it. The {result.method} test weighs them "
+        f"together with {_besides(result)}."
     )
     return Caption(reading, " ".join(sentences))
 
 
-def _evidence(result: AsymmetryTestResult, view: View) -> Caption:
+def _besides(result: AsymmetryTestResult) -> str:
+    """Say what a test looks at besides the anchors."""
+    audit = "the audit" if result.n_audited else ""
+    shape = "the shape of the curve" if result.method == "joint" else ""
+    return " and ".join(part for part in (shape, audit) if part)
+
+
+def evidence_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for z by asymmetry."""
     interval = result.confidence_interval(1 - view.significance)
     shown = result.equivalence(view.margin)
     within = "is shown" if shown.pvalue < view.significance else "is not shown"
@@ -69,7 +78,8 @@ def _evidence(result: AsymmetryTestResult, view: View) -> Caption:
     return Caption(reading, finding)
 
 
-def _power(result: AsymmetryTestResult, view: View) -> Caption:
+def power_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for what a test could have found."""
     reach = could_have_found(result, significance=view.significance)
     finding = (
         "These data could hardly have found an asymmetry of any size."
@@ -139,8 +149,8 @@ def _boundary(result: AsymmetryTestResult, view: View) -> Caption:
 
 _CAPTIONS: dict[str, Callable[[AsymmetryTestResult, View], Caption]] = {
     "anchors": _anchors,
-    "evidence": _evidence,
-    "power": _power,
+    "evidence": evidence_caption,
+    "power": power_caption,
     "fit": _fit,
     "boundary": _boundary,
 }

@@ -8,6 +8,7 @@ from typing import Final
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.profile import ConfidenceInterval
+from evenodds.inference.profiled import Profiled
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
 
@@ -15,8 +16,8 @@ from evenodds.planning.hindsight import could_have_found
 LONGEST_LABEL: Final = 60
 
 
-def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
-    """Return the outcome of an asymmetry test in two or three sentences."""
+def verdict(result: Profiled, significance: float = 0.05) -> str:
+    """Return the outcome of a test of an asymmetry in two or three sentences."""
     interval = result.confidence_interval(1 - significance)
     if result.pvalue < significance:
         sentences = [_rejection(result, significance), _size(result, interval)]
@@ -41,9 +42,9 @@ def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def headline(result: AsymmetryTestResult, significance: float = 0.05, margin: float = 0.05) -> str:
+def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     doubted = _doubted(result)
     small = result.equivalence(margin).pvalue < significance
     size = f"{100 * margin:g} in 100"
@@ -96,13 +97,13 @@ def next_steps(
                 "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05."
             )
         return steps
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     return [
         *([f"{settle}."] if _doubted(result) else []),
         f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
         "evenodds test --flips flips.csv ranks them.",
         "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "
-        "these labels.",
+        "these labels; corrected_loss does the same for other losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
     ]
 
@@ -135,24 +136,27 @@ def show_label(label: object) -> str:
     return written if len(written) <= LONGEST_LABEL else f"{written[: LONGEST_LABEL - 2]}…'"
 
 
-def _rejection(result: AsymmetryTestResult, significance: float) -> str:
+def _rejection(result: Profiled, significance: float) -> str:
     """Say which way the labels lean, and how strong the evidence is."""
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     strength = "strongly rejected" if result.pvalue < significance / 50 else "rejected"
-    basis = "" if result.n_anchors else ", from the shape of the curve alone"
+    shape_alone = isinstance(result, AsymmetryTestResult) and not (
+        result.n_anchors or result.n_audited
+    )
+    basis = ", from the shape of the curve alone" if shape_alone else ""
     return (
         f"Uniform noise is {strength} ({show_pvalue(result.pvalue)}{basis}): rows that are truly "
         f"{more} are flipped more often than rows that are truly {less}."
     )
 
 
-def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
+def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
     if result.alpha is None:
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
     if any(check.name == "estimate" for check in result.diagnostics):
         return ""  # no asymmetry fits, so there is no size to speak of
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     if result.statistic < 0:
         few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
     else:
@@ -163,7 +167,7 @@ def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
     return f"Of every 100, {count} more true {more} are flipped than true {less}."
 
 
-def _could_have_found(result: AsymmetryTestResult, significance: float) -> str:
+def _could_have_found(result: Profiled, significance: float) -> str:
     """Say what asymmetry this data would have found, four times out of five."""
     if result.alpha is None:
         return ""  # the plain curve overstates asymmetries, and what it could have found
@@ -176,17 +180,17 @@ def _could_have_found(result: AsymmetryTestResult, significance: float) -> str:
     return f"An asymmetry of about {reach:.2f} would have been found four times out of five."
 
 
-def _doubted(result: AsymmetryTestResult) -> bool:
+def _doubted(result: Profiled) -> bool:
     """Tell whether anything that was checked gives reason to doubt."""
     return any(check.concern for check in result.diagnostics)
 
 
-def _leans_away(result: AsymmetryTestResult, significance: float) -> bool:
+def _leans_away(result: Profiled, significance: float) -> bool:
     """Tell whether a one-sided test would have rejected, had it been asked the other way."""
     return result.alternative != "two-sided" and result.pvalue > 1 - significance
 
 
-def _asked_about(result: AsymmetryTestResult) -> str:
+def _asked_about(result: Profiled) -> str:
     """Say what a one-sided test was asked, as what it has not shown."""
     asked = (result.negative, result.positive)
     more, less = asked if result.alternative == "greater" else asked[::-1]
@@ -196,7 +200,7 @@ def _asked_about(result: AsymmetryTestResult) -> str:
     )
 
 
-def _flipped_more(result: AsymmetryTestResult) -> tuple[str, str]:
+def flipped_more(result: Profiled) -> tuple[str, str]:
     """Return the class that loses more labels, and the other, as they are written."""
     if result.statistic < 0:
         return show_label(result.positive), show_label(result.negative)

@@ -14,13 +14,7 @@ from evenodds.rows.cluster.collections import is_dask
 from evenodds.rows.door import is_npy, is_path, read_data
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.frames import as_arrow
-from evenodds.rows.labels import (
-    as_labels,
-    is_missing,
-    plain,
-    refuse_missing_labels,
-    refuse_spellings,
-)
+from evenodds.rows.labels import as_labels, distinct_labels, plain
 from evenodds.rows.tables.opening import open_table
 from evenodds.validation import FloatArray, join_quoted, near_misses
 
@@ -109,16 +103,7 @@ def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = Non
         raise InputError(f"{name} has shape {values.shape} but must be one column of labels.")
     if len(values) == 0:
         raise InputError(f"{name} is empty: give one label a row.")
-    listed = values.tolist()
-    missing = np.fromiter(map(is_missing, listed), bool, len(listed))
-    if missing.any():
-        refuse_missing_labels(missing, name)
-    distinct = {plain(value) for value in set(listed)}
-    try:
-        ordered = sorted(distinct)
-    except TypeError:
-        ordered = sorted(distinct, key=str)
-    refuse_spellings(ordered, name)
+    ordered = [plain(label) for label in distinct_labels(values, name)]
     if known is None:
         _check_number(ordered, name)
         _check_counts(values, ordered, name)
@@ -130,6 +115,7 @@ def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = Non
         )
     names = tuple(ordered) if known is None else known
     places = {own: place for place, own in enumerate(names)}
+    listed = values.tolist()
     codes = np.fromiter((places[plain(value)] for value in listed), np.intp, len(listed))
     return Classes(codes, names)
 

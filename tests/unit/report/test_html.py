@@ -270,6 +270,14 @@ def test_an_impossible_level_leaves_no_file(refused, rejecting, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_page_has_no_empty_parts():
+    audited = eo.annotator_audit([1, 1, 0, 0] * 9, [1, 0, 0, 0] * 9, ["Ann", "Bo", "Ann", "Bo"] * 9)
+    page = page_of(audited)
+    assert "#figures" not in page
+    assert "#checks" not in page
+    assert page.count("<section") == page.count("</section>") == 8
+
+
 def test_a_notebook_shows_the_first_section(rejecting):
     section = rejecting._repr_html_()
     words = words_of(section)
