@@ -42,6 +42,12 @@ from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.contour.climbing import contour_test as contour_test
 from evenodds.inference.contour.results import ContourTestResult as ContourTestResult
 from evenodds.inference.joint import Joint as Joint
+from evenodds.inference.multiclass.codes import OutputCodes as OutputCodes
+from evenodds.inference.multiclass.codes import build_codes as build_codes
+from evenodds.inference.multiclass.confusion import ConfusionTestResult as ConfusionTestResult
+from evenodds.inference.multiclass.confusion import confusion_test as confusion_test
+from evenodds.inference.multiclass.front_door import multiclass_test as multiclass_test
+from evenodds.inference.multiclass.results import MulticlassTestResult as MulticlassTestResult
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
 from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult

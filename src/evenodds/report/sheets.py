@@ -12,6 +12,8 @@ _WRITERS: Final = {
     "AsymmetryTestResult": "asymmetry_sheet",
     "AuditTestResult": "audit_sheet",
     "ContourTestResult": "contour_sheet",
+    "ConfusionTestResult": "confusion_sheet",
+    "MulticlassTestResult": "multiclass_sheet",
 }
 
 
