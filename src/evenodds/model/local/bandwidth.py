@@ -8,8 +8,9 @@ likelihood").
 
 import numpy as np
 
-from evenodds.model.local.fits import LeftOut, fit_local
+from evenodds.model.local.fits import fit_bandwidths
 from evenodds.model.local.kernels import SPREAD
+from evenodds.model.local.neighbourhood import LeftOut
 from evenodds.model.local.surroundings import Surroundings
 
 # Bandwidths tried, as standard deviations of the kernel in spreads of the features.
@@ -51,23 +52,22 @@ def cross_validation(sample: Surroundings, kernel: str) -> dict[float, float]:
     left_out = LeftOut(own[chosen], own)
     counted = np.ones(len(chosen)) if sample.weights is None else sample.weights[chosen]
     signs = 2 * sample.labels[chosen] - 1
-    start = None
-    scores: dict[float, float] = {}
-    before = 0.0
-    for spread in reversed(TRIED):
-        bandwidth = spread / SPREAD[kernel]
-        if start is not None:
-            start = start.copy()
-            start[:, 1:] *= bandwidth / before
-        fits = fit_local(
-            sample, sample.features[chosen], bandwidth, kernel, start=start, left_out=left_out
-        )
-        if np.median(fits.effective_rows) < ROWS_A_PARAMETER * (n_features + 1):
-            break
-        likelihoods = -np.logaddexp(0, -signs * fits.log_odds)
-        scores[bandwidth] = float(counted @ likelihoods / counted.sum())
-        start, before = fits.coefficients, bandwidth
-    return scores or {TRIED[-1] / SPREAD[kernel]: 0.0}
+    bandwidths = [spread / SPREAD[kernel] for spread in reversed(TRIED)]
+    tried = fit_bandwidths(
+        sample,
+        sample.features[chosen],
+        bandwidths,
+        kernel,
+        left_out=left_out,
+        dtype=np.float32,
+    )
+    enough = ROWS_A_PARAMETER * (n_features + 1)
+    scores = {}
+    for fits in tried:
+        if fits is tried[0] or np.median(fits.effective_rows) >= enough:
+            likelihoods = -np.logaddexp(0, -signs * fits.log_odds)
+            scores[fits.bandwidth] = float(counted @ likelihoods / counted.sum())
+    return scores
 
 
 def _sample(around: Surroundings) -> Surroundings:

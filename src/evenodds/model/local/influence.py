@@ -1,7 +1,7 @@
 r"""How the local fits vary together: rows that count at two points correlate them.
 
 A row moves the log-odds at a by its influence
-``psi_i(a) = K_i(a) e_1' J(a)^{-1} (1, (x_i - a)/h) (y_i - p_i(a))``, so the covariance of two
+``psi_i(a) = K_i(a) e_1' J(a)^{-1} (1, x_i - a) (y_i - p_i(a))``, so the covariance of two
 points is ``sum_i w_i psi_i(a) psi_i(b)``, and with groups the sum over groups of the products
 of summed influences (theory page, "Local likelihood").
 """
@@ -10,8 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from evenodds.model.local.fits import LocalFits, PriorRow
+from evenodds.model.local.fits import LocalFits
 from evenodds.model.local.kernels import kernel_weights
+from evenodds.model.local.neighbourhood import prior_places
 from evenodds.model.local.surroundings import Surroundings, squared_distances
 from evenodds.rows.base import IntArray
 from evenodds.validation import FloatArray
@@ -26,8 +27,7 @@ def log_odds_covariance(around: Surroundings, fits: LocalFits) -> FloatArray:
     first = np.zeros((n_points, fits.coefficients.shape[1], 1))
     first[:, 0] = 1.0
     levers: FloatArray = np.linalg.solve(fits.information, first)[..., 0].astype(float)
-    prior = PriorRow.at(np.zeros_like(fits.points), fits.bandwidth, fits.kernel)
-    covariance = np.diag(prior.variance(fits.coefficients, levers))
+    covariance = np.diag(_prior_variances(fits, levers))
     order, ends = _runs(around, max(MOST_CELLS // n_points, 1))
     for start, stop in pairwise(ends):
         rows = slice(start, stop) if order is None else order[start:stop]
@@ -62,14 +62,24 @@ def _influences(
     around: Surroundings, fits: LocalFits, levers: FloatArray, rows: slice | IntArray
 ) -> FloatArray:
     """Return the influence of each row on each point's log-odds, one line a point."""
-    features = around.features[rows] / fits.bandwidth
-    points = fits.points / fits.bandwidth
-    influences = kernel_weights(squared_distances(features, points), fits.kernel)
+    features, points = around.features[rows], fits.points
+    distances = squared_distances(features.T, points)
+    influences: FloatArray = kernel_weights(distances, fits.bandwidth, fits.kernel).astype(float)
     influences *= _line(levers, features, points)
     with np.errstate(over="ignore"):
         shares = 1 / (1 + np.exp(-_line(fits.coefficients, features, points)))
     influences *= around.labels[rows] - shares
     return influences
+
+
+def _prior_variances(fits: LocalFits, levers: FloatArray) -> FloatArray:
+    """Return what the prior row, half of either label, adds to each variance."""
+    places = prior_places(fits.points.shape[1], fits.bandwidth, fits.kernel)
+    design = np.column_stack([np.ones(len(places)), places])
+    shares = 1 / (1 + np.exp(-fits.coefficients @ design.T))
+    squared_residuals = ((1 - shares) ** 2 + shares**2) / 2
+    variances: FloatArray = ((levers @ design.T) ** 2 * squared_residuals).mean(axis=1)
+    return variances
 
 
 def _line(coefficients: FloatArray, features: FloatArray, points: FloatArray) -> FloatArray:

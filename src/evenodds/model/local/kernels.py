@@ -1,12 +1,12 @@
 """How much a row counts at a point, by its distance in bandwidths."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-
-from evenodds.validation import FloatArray
+from numpy.typing import NDArray
 
 Kernel = Literal["gaussian", "tricube"]
+Floats = NDArray[np.floating[Any]]
 
 # Beyond this many bandwidths a row does not count. The Gaussian is 0.0003 there.
 REACH: dict[str, float] = {"gaussian": 4.0, "tricube": 1.0}
@@ -14,19 +14,22 @@ REACH: dict[str, float] = {"gaussian": 4.0, "tricube": 1.0}
 SPREAD: dict[str, float] = {"gaussian": 1.0, "tricube": float(np.sqrt(35 / 243))}
 
 
-def kernel_weights(squared_distances: FloatArray, kernel: str) -> FloatArray:
-    """Return 1 at the point itself, falling to 0; distances are in bandwidths.
-
-    The argument is overwritten: it is the largest array of a fit.
-    """
-    beyond = squared_distances > REACH[kernel] ** 2
+def kernel_weights(
+    squared_distances: Floats, bandwidth: float, kernel: str, out: Floats | None = None
+) -> Floats:
+    """Return 1 at the point itself, falling to 0."""
+    weights = np.empty_like(squared_distances) if out is None else out
+    reach = REACH[kernel] ** 2
+    np.multiply(squared_distances, bandwidth**-2, out=weights)
+    # Far rows are moved to the edge first: numbers next to zero are slow to compute with.
+    np.minimum(weights, reach, out=weights)
+    beyond = weights >= reach
     if kernel == "gaussian":
-        squared_distances *= -0.5
-        np.exp(squared_distances, out=squared_distances)
+        weights *= -0.5
+        np.exp(weights, out=weights)
     else:
-        np.minimum(squared_distances, 1.0, out=squared_distances)
-        squared_distances **= 1.5
-        np.subtract(1.0, squared_distances, out=squared_distances)
-        squared_distances **= 3
-    squared_distances[beyond] = 0.0
-    return squared_distances
+        weights **= 1.5
+        np.subtract(1.0, weights, out=weights)
+        weights **= 3
+    np.copyto(weights, 0.0, where=beyond)
+    return weights
