@@ -133,8 +133,8 @@ def test_cross_validation_leaves_the_own_row_out(data):
     X, y, _, _ = data
     X, y = X[:300], y[:300]
     scaled = Standard.of(X)(X)
-    scores = cross_validation(Surroundings.of(scaled, y), "gaussian")
     bandwidth = 0.8
+    scores = cross_validation(Surroundings.of(scaled, y), "gaussian", [1.2, bandwidth])
     likelihoods = []
     for row in range(300):
         others = np.arange(300) != row

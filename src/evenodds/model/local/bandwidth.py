@@ -1,9 +1,11 @@
 r"""How far a local fit looks: by cross-validated likelihood, then closer.
 
 The bandwidth that predicts labels best balances squared bias against variance, so its bias is
-as large as its error: fine for a curve, wrong for a test. It is therefore narrowed by
-``n^{1/(p+4) - 1/(p+3)}``, which makes the bias vanish against the error (theory page, "Local
-likelihood").
+as large as its error: fine for a curve, wrong for a test, the more so as a test averages many
+anchors, which lowers the error and not the bias. It is therefore narrowed by
+``n^{1/(p+4) - 1/(p+2)}``, and never wider than ``1.4 n^{-1/(p+3)}`` spreads, since in samples of
+usual size cross-validation likes to see a straight line where there is a gentle bend (theory
+page, "Local likelihood").
 """
 
 import numpy as np
@@ -13,11 +15,13 @@ from evenodds.model.local.kernels import SPREAD
 from evenodds.model.local.neighbourhood import LeftOut
 from evenodds.model.local.surroundings import Surroundings
 
-# Bandwidths tried, as standard deviations of the kernel in spreads of the features.
-TRIED = tuple(float(0.1 * 2 ** (step / 2)) for step in range(11))
+# Widest bandwidth for a test, in spreads of the features: this times n^{-1/(p+3)}.
+WIDEST = 1.4
+# Bandwidths tried, from that one down, each this many times narrower.
+LADDER = tuple(2 ** (-step / 2) for step in range(5))
 # Rows that the search fits to, and rows whose labels it predicts.
 MOST_FITTED = 3000
-MOST_PREDICTED = 400
+MOST_PREDICTED = 500
 SEED = 20231216
 # A bandwidth must leave this many effective rows a parameter around most predicted rows.
 ROWS_A_PARAMETER = 5
@@ -25,40 +29,42 @@ ROWS_A_PARAMETER = 5
 
 def choose_bandwidth(around: Surroundings, kernel: str) -> float:
     """Return the bandwidth for tests: cross-validated, carried to all rows, undersmoothed."""
+    n_rows, n_features = around.features.shape
     sample = _sample(around)
-    best = cross_validated(sample, kernel)
-    n_rows, n_features = len(around), around.features.shape[1]
-    carried = best * (len(sample) / n_rows) ** (1 / (n_features + 4))
-    return float(carried * undersmoothing(n_rows, n_features))
+    # A sample of fewer rows predicts best with a wider bandwidth, by this rate.
+    carried = (len(sample) / n_rows) ** (1 / (n_features + 4))
+    narrowed = carried * undersmoothing(n_rows, n_features)
+    widest = WIDEST * n_rows ** (-1 / (n_features + 3)) / SPREAD[kernel]
+    scores = cross_validation(sample, kernel, [widest / narrowed * step for step in LADDER])
+    best = max(scores, key=lambda bandwidth: scores[bandwidth])
+    return float(best * narrowed)
 
 
 def undersmoothing(n_rows: int, n_features: int) -> float:
     """Return the factor that takes a bandwidth from the rate of prediction to that of tests."""
-    return float(n_rows ** (1 / (n_features + 4) - 1 / (n_features + 3)))
+    return float(n_rows ** (1 / (n_features + 4) - 1 / (n_features + 2)))
 
 
-def cross_validated(sample: Surroundings, kernel: str) -> float:
-    """Return the bandwidth whose fits, each without its own row (or group), predict best."""
-    scores = cross_validation(sample, kernel)
-    return max(scores, key=lambda bandwidth: scores[bandwidth])
+def cross_validation(
+    sample: Surroundings, kernel: str, bandwidths: list[float]
+) -> dict[float, float]:
+    """Return the mean log-likelihood of labels by fits without their own row (or group).
 
-
-def cross_validation(sample: Surroundings, kernel: str) -> dict[float, float]:
-    """Return the mean log-likelihood of left-out labels, by bandwidth."""
+    Bandwidths are given from the widest; those that leave most rows without neighbours are
+    left out, the widest never.
+    """
     rng = np.random.default_rng(SEED)
     n_rows, n_features = sample.features.shape
     chosen = np.sort(rng.permutation(n_rows)[:MOST_PREDICTED])
     own = np.arange(n_rows) if sample.groups is None else sample.groups
-    left_out = LeftOut(own[chosen], own)
     counted = np.ones(len(chosen)) if sample.weights is None else sample.weights[chosen]
     signs = 2 * sample.labels[chosen] - 1
-    bandwidths = [spread / SPREAD[kernel] for spread in reversed(TRIED)]
     tried = fit_bandwidths(
         sample,
         sample.features[chosen],
         bandwidths,
         kernel,
-        left_out=left_out,
+        left_out=LeftOut(own[chosen], own),
         dtype=np.float32,
     )
     enough = ROWS_A_PARAMETER * (n_features + 1)
