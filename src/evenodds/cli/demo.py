@@ -7,8 +7,10 @@ from evenodds.cli.guard import guarded
 def run_demo() -> None:
     """Run the test on bundled, simulated data and show the truth afterwards."""
     from evenodds.anchors import Anchors  # noqa: PLC0415 - keeps help quick
-    from evenodds.cli.show import make_console, show_result  # noqa: PLC0415
+    from evenodds.cli.show import make_console, show_sheet  # noqa: PLC0415
     from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
+    from evenodds.report.sheets import sheet_of  # noqa: PLC0415
+    from evenodds.report.view import View  # noqa: PLC0415
     from evenodds.simulation import demo as bundled  # noqa: PLC0415
 
     console = make_console()
@@ -18,7 +20,8 @@ def run_demo() -> None:
         "Are ill patients recorded as healthy more often than the other way round?\n"
     )
     anchors = Anchors(bundled.TOSS_UPS, tolerance=bundled.TOLERANCE)
-    show_result(asymmetry_test(bundled.PATIENTS, bundled.LABEL, anchors), 0.05)
+    result = asymmetry_test(bundled.PATIENTS, bundled.LABEL, anchors)
+    show_sheet(sheet_of(result, View()))
     truth = bundled.TRUTH
     console.print(
         "\n[bold]The truth[/bold], known because a generator in this package wrote the data: "

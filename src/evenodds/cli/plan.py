@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenodds.cli.choices import Format, Method, Side
 from evenodds.cli.guard import INTERRUPTED, guarded
-from evenodds.cli.test import Format, Method, Side
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from evenodds.cli.choices import Format
 from evenodds.cli.guard import guarded
-from evenodds.cli.test import Format
 
 
 @guarded

@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from evenodds.inference.prior import PriorTestResult
-from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.plan import Plan
 from evenodds.report.plan_text import describe_plan, plan_checks, plan_verdict, power_lines
-from evenodds.report.text import describe, describe_prior, facts, prior_facts
-from evenodds.report.verdict import next_steps, prior_verdict, verdict
+from evenodds.report.sheet import Sheet
+from evenodds.report.text import describe, describe_prior, prior_facts, tabulated
+from evenodds.report.verdict import prior_verdict
 
 WIDTH = 92
 GRID_SETTINGS = ("alpha", "beta", "n_rows", "labels", "n_anchors")
@@ -33,22 +33,21 @@ def make_console() -> Console:
     return console
 
 
-def show_result(
-    result: AsymmetryTestResult, significance: float, notes: Sequence[str] = ()
-) -> None:
-    """Print an asymmetry test: verdict, numbers, what to doubt, what to do."""
+def show_sheet(sheet: Sheet, notes: Sequence[str] = ()) -> None:
+    """Print a result: verdict, numbers, what to doubt, what to do."""
     console = make_console()
     if not console.is_terminal:  # a file or a pipe wants neither colour nor padding
-        print(describe(result, significance, notes))
+        print(describe(sheet, notes))
         return
-    rejected = result.pvalue < significance
-    console.print(Text(verdict(result, significance), style="bold red" if rejected else "bold"))
-    _print_facts(console, facts(result, significance))
-    doubts = [check.message for check in result.diagnostics if check.concern]
-    passed = [check.message for check in result.diagnostics if not check.concern]
-    _print_list(console, "What to doubt", doubts, "yellow")
-    _print_list(console, "What was checked", [*passed, *notes], "green")
-    _print_list(console, "What to do next", next_steps(result, significance), "cyan")
+    console.print(Text(sheet.verdict, style="bold red" if sheet.rejected else "bold"))
+    _print_facts(console, sheet.facts)
+    for table in sheet.tables:
+        console.print()
+        for line in tabulated(table):
+            console.print(Text(line), soft_wrap=True)
+    _print_list(console, "What to doubt", sheet.doubts, "yellow")
+    _print_list(console, "What was checked", [*sheet.passed, *notes], "green")
+    _print_list(console, "What to do next", sheet.next_steps, "cyan")
 
 
 def show_prior(result: PriorTestResult, significance: float) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenodds.cli.choices import Method
 from evenodds.cli.guard import INTERRUPTED, guarded
 from evenodds.cli.plan import read_noise
-from evenodds.cli.test import Method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

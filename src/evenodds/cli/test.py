@@ -1,60 +1,13 @@
 """`evenodds test`: is one class flipped more often than the other?"""
 
-import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evenodds.cli.guard import GATE_FAILED, guarded
-
-if TYPE_CHECKING:
-    from evenodds.inference.results import AsymmetryTestResult
-
-
-class Method(StrEnum):
-    """Tests by name."""
-
-    boundary = "boundary"
-    joint = "joint"
-    wald = "wald"
-
-
-class Side(StrEnum):
-    """Alternative hypotheses by name."""
-
-    two_sided = "two-sided"
-    greater = "greater"
-    less = "less"
-
-
-class Calibration(StrEnum):
-    """Ways to calibrate by name."""
-
-    asymptotic = "asymptotic"
-    bootstrap = "bootstrap"
-
-
-class Format(StrEnum):
-    """Output formats by name."""
-
-    text = "text"
-    json = "json"
-
-
-class Missing(StrEnum):
-    """What to do with rows that lack a value."""
-
-    refuse = "refuse"
-    drop = "drop"
-
-
-class Gate(StrEnum):
-    """Conditions that make the command fail, for pipelines."""
-
-    reject = "reject"
-    equivalence = "equivalence"
+from evenodds.cli.choices import Calibration, Format, Gate, Method, Missing, Side
+from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.guard import guarded
 
 
 @guarded
@@ -154,14 +107,21 @@ def run_test(
     from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import method_settings  # noqa: PLC0415
-    from evenodds.cli.outputs import check_output  # noqa: PLC0415
     from evenodds.cli.progress import pass_progress, progress_bar  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
     from evenodds.inference.asymmetry import run_on_rows  # noqa: PLC0415
     from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
     from evenodds.rows.cluster import connecting  # noqa: PLC0415
 
-    _check_options(significance, gate, margin)
+    wanted = Delivery(
+        output_format=output_format,
+        significance=significance,
+        margin=margin,
+        gate=gate,
+        report=report,
+    )
+    read = [*data, *([] if anchors is None else [str(anchors)])]
+    check_delivery(wanted, [*read, *([] if flips is None else [str(flips)])])
     reading = read_options(
         label,
         formula,
@@ -178,11 +138,8 @@ def run_test(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
             "COL. Without any, only --method joint runs, on the shape of the curve alone."
         )
-    named = [*data, *([] if anchors is None else [str(anchors)])]
     if flips is not None:
-        check_flips(flips, method.value, named)
-    if report is not None:
-        check_output(report, "--report", [*named, *([] if flips is None else [str(flips)])])
+        check_flips(flips, method.value, read)
     with connecting.workers(scheduler, workers) as on_workers:
         inputs = read_inputs(
             data, reading, anchors, tolerance, shared_tolerance, on_workers=on_workers
@@ -201,54 +158,5 @@ def run_test(
             result = run_on_rows(inputs.rows, inputs.anchors, settings, alternative.value)
             if flips is not None:
                 write_flips(flips, inputs.rows, result)
-    if report is not None:
-        from evenodds.cli.report import report_file  # noqa: PLC0415 - drawing is slow to load
-
-        name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"
-        report_file(report, result, name=name, significance=significance, margin=margin)
-    if output_format is Format.json:
-        typer.echo(json.dumps(as_json(result, significance, margin), indent=2, default=str))
-    else:
-        from evenodds.cli.show import show_result  # noqa: PLC0415 - rich is slow to load
-
-        show_result(result, significance)
-    if gate is not None and not _gate_holds(result, gate, significance, margin):
-        raise typer.Exit(GATE_FAILED)
-
-
-def as_json(
-    result: "AsymmetryTestResult", significance: float, margin: float | None = None
-) -> dict[str, Any]:
-    """Return the documented JSON of a test."""
-    from dataclasses import asdict  # noqa: PLC0415
-
-    from evenodds.report.verdict import verdict  # noqa: PLC0415 - keeps help quick
-
-    document = result.to_dict()
-    document["confidence_interval"] = asdict(result.confidence_interval(1 - significance))
-    document["significance"] = significance
-    document["reject"] = result.pvalue < significance
-    document["verdict"] = verdict(result, significance)
-    if margin is not None:
-        document["equivalence"] = asdict(result.equivalence(margin))
-    return document
-
-
-def _check_options(significance: float, gate: Gate | None, margin: float | None) -> None:
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.validation import check_between  # noqa: PLC0415
-
-    check_between(significance, "--significance", 0, 1, closed="neither")
-    if margin is not None:
-        check_between(margin, "--margin", 0, 1, closed="neither")
-    if gate is Gate.equivalence and margin is None:
-        raise InputError("--gate equivalence needs --margin: how large an asymmetry is harmless?")
-
-
-def _gate_holds(
-    result: "AsymmetryTestResult", gate: Gate, significance: float, margin: float | None
-) -> bool:
-    """Tell whether the gate's condition is met."""
-    if gate is Gate.reject:
-        return result.pvalue >= significance
-    return margin is not None and result.equivalence(margin).pvalue < significance
+    name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"
+    deliver(result, wanted, name=name)

@@ -1,9 +1,10 @@
 """What a test returns: numbers, a table of z, and things to doubt; never the rows."""
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import Any, Self, get_args
 
 from evenodds.errors import InputError
+from evenodds.inference.presented import Presented
 from evenodds.inference.profile import (
     Alternative,
     ConfidenceInterval,
@@ -14,11 +15,6 @@ from evenodds.inference.profile import (
 from evenodds.inference.provenance import versions_in_use
 from evenodds.inference.sketch import AnchorPosition, Sketch
 from evenodds.validation import check_between, check_choice
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from matplotlib.figure import Figure
 
 SCHEMA_VERSION = 2
 
@@ -62,7 +58,7 @@ class RetentionRegion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsymmetryTestResult:
+class AsymmetryTestResult(Presented):
     """Outcome of a test for class-conditional label noise.
 
     Attributes
@@ -106,6 +102,16 @@ class AsymmetryTestResult:
         Small summaries of rows and anchors, for the figures.
     versions : dict
         Of the libraries that the numbers depend on.
+
+    Notes
+    -----
+    ``result.plot(kind)`` draws one figure, each the answer to one question:
+
+    - "anchors": where do the toss-ups fall, against what uniform noise allows?
+    - "evidence": how strong is the evidence for each asymmetry?
+    - "power": what could this data have found?
+    - "fit": does the curve fit?
+    - "boundary": what would the noise do?
     """
 
     statistic: float
@@ -202,72 +208,3 @@ class AsymmetryTestResult:
         known["reference"] = Reference(tuple(known["reference"]["draws"]))
         known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
-
-    def plot(self, kind: str, *, significance: float = 0.05, margin: float = 0.05) -> "Figure":
-        """Draw one figure, each the answer to one question.
-
-        Parameters
-        ----------
-        kind : {"anchors", "evidence", "power", "fit", "boundary"}
-            - "anchors": where do the toss-ups fall, against what uniform noise allows?
-            - "evidence": how strong is the evidence for each asymmetry?
-            - "power": what could this data have found?
-            - "fit": does the curve fit?
-            - "boundary": what would the noise do?
-        significance : float, default 0.05
-            Level at which it is read.
-        margin : float, default 0.05
-            Size of an asymmetry that would be harmless.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            No part of pyplot; ``savefig`` writes it as PNG, SVG or PDF.
-        """
-        from evenodds.report.figures import draw  # noqa: PLC0415 - looked up when called
-        from evenodds.report.view import View  # noqa: PLC0415
-
-        return draw(self, kind, View(significance=significance, margin=margin))
-
-    def report(
-        self,
-        path: "str | Path",
-        *,
-        significance: float = 0.05,
-        margin: float = 0.05,
-        name: str | None = None,
-    ) -> "Path":
-        """Write the report: one HTML file that needs nothing else, and return its path.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to; the file appears whole or not at all.
-        significance : float, default 0.05
-            Level at which the result is read.
-        margin : float, default 0.05
-            Size of an asymmetry that would be harmless, for the equivalence test.
-        name : str, optional
-            Name of the data, for the title.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be written.
-        """
-        from evenodds.report.html import Source, write_report  # noqa: PLC0415 - when called
-        from evenodds.report.view import View  # noqa: PLC0415
-
-        view = View(significance=significance, margin=margin)
-        return write_report(self, path, view, Source(name=name))
-
-    def _repr_html_(self) -> str:
-        from evenodds.report.html import first_section  # noqa: PLC0415 - looked up when called
-        from evenodds.report.view import View  # noqa: PLC0415
-
-        return first_section(self, View())
-
-    def __str__(self) -> str:
-        from evenodds.report.text import describe  # noqa: PLC0415 - the one upward look-up
-
-        return describe(self)

@@ -43,22 +43,29 @@ def fit_stack(features: FloatArray, labels: NDArray[np.generic]) -> StackFit:
     labels : ndarray of shape (samples, label vectors, rows)
         0 or 1.
     """
-    d = features.shape[2] + 1
-    products, given = _pair_products(features), labels.astype(np.float64)
+    n_samples, n_rows, p = features.shape
+    d, n_pairs, n_labels = p + 1, (p + 1) * (p + 2) // 2, labels.shape[1]
+    # One block for all that a fit works on, written over in every step: fresh memory would cost
+    # more than the arithmetic, and a large block, once freed, is kept for the next stack.
+    block = np.empty((n_pairs + 3 * n_labels) * n_samples * n_rows)
+    used = n_pairs * n_samples * n_rows
+    products = _pair_products(features, block[:used].reshape(n_samples, n_pairs, n_rows))
+    given, *room = block[used:].reshape(3, *labels.shape)
+    given[:] = labels
     coefficients = _least_squares_start(products, given, d)
     covariance = np.full((*coefficients.shape, d), np.nan)
     converged = np.zeros(coefficients.shape[:2], dtype=bool)
     moving: NDArray[np.bool_] = np.array(np.isfinite(coefficients).all(axis=(1, 2)))
     held = np.arange(len(features))  # samples in hand; fewer once many have converged
-    # Written over in every step: fresh memory would cost more than the arithmetic.
-    room = np.empty((2, *given.shape))
     for _ in range(MAX_STEPS):
         if not moving[held].any():
             break
         if 2 * moving[held].sum() < len(held):
             kept = moving[held]
             held, products, given = held[kept], products[kept], given[kept]
-        inverse, steps = _newton_steps(coefficients[held], products, given, room[:, : len(held)])
+        inverse, steps = _newton_steps(
+            coefficients[held], products, given, [part[: len(held)] for part in room]
+        )
         sizes = np.abs(steps).max(axis=2)
         # Steps this long lead nowhere: the labels are (nearly) separated.
         steps *= np.minimum(1, LONGEST_STEP / np.maximum(sizes, 1e-300))[..., None]
@@ -73,7 +80,7 @@ def fit_stack(features: FloatArray, labels: NDArray[np.generic]) -> StackFit:
 
 
 def _newton_steps(
-    coefficients: FloatArray, products: FloatArray, given: FloatArray, room: FloatArray
+    coefficients: FloatArray, products: FloatArray, given: FloatArray, room: list[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Return inverse informations and Newton steps; nan where the information is singular."""
     d = coefficients.shape[2]
@@ -96,10 +103,9 @@ def _newton_steps(
     return inverse, (inverse @ score[..., None])[..., 0]
 
 
-def _pair_products(features: FloatArray) -> FloatArray:
-    """Return 1, the columns, and the products of every pair of columns: (samples, pairs, rows)."""
-    n_samples, n_rows, p = features.shape
-    products = np.empty((n_samples, 1 + p + p * (p + 1) // 2, n_rows))
+def _pair_products(features: FloatArray, products: FloatArray) -> FloatArray:
+    """Fill in 1, the columns, and the products of every pair of columns: (samples, pairs, rows)."""
+    p = features.shape[2]
     products[:, 0] = 1
     products[:, 1 : p + 1] = features.transpose(0, 2, 1)
     first, second = np.triu_indices(p)

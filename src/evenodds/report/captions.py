@@ -1,20 +1,12 @@
 """What each figure shows, in words: how to read it, and what it says of this result."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
+from evenodds.report.sheet import Caption
 from evenodds.report.verdict import show_interval, show_pvalue
 from evenodds.report.view import View
-
-
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """How a figure is read, and its finding; together they stand below it."""
-
-    reading: str
-    finding: str
 
 
 def caption(result: AsymmetryTestResult, kind: str, view: View) -> Caption:

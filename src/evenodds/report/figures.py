@@ -1,21 +1,21 @@
-"""The figures of a result by name, each the answer to one question."""
+"""The figures of an asymmetry test by name, each the answer to one question."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from matplotlib.figure import Figure
 
-from evenodds.errors import InputError
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.report.anchors_figure import anchors_figure
+from evenodds.report.captions import caption
 from evenodds.report.evidence_figure import evidence_figure
 from evenodds.report.fit_figure import fit_figure
 from evenodds.report.plane_figure import plane_figure
 from evenodds.report.power_curve_figure import power_curve_figure
-from evenodds.report.style import in_house_style
+from evenodds.report.sheet import SheetPicture
 from evenodds.report.view import View
-from evenodds.validation import check_choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +54,15 @@ PICTURES: Final = {
 }
 
 
-def draw(result: AsymmetryTestResult, kind: str, view: View, *, titled: bool = True) -> Figure:
-    """Return one figure of a result, under its question where that is not said elsewhere."""
-    picture = PICTURES[check_choice(kind, "kind", PICTURES)]
-    missing = picture.why_not(result)
-    if missing:
-        raise InputError(f"kind {kind!r} cannot be drawn: {missing}.")
-    figure = picture.draw(result, view)
-    if titled:
-        _add_title(figure, picture.question)
-    return figure
-
-
-@in_house_style
-def _add_title(figure: Figure, title: str) -> None:
-    figure.axes[0].set_title(title, loc="left", pad=6)
-
-
-def lead_picture(result: AsymmetryTestResult) -> str:
-    """Return the kind of the one picture for a reader in a hurry."""
-    return "anchors" if result.mean_posterior is not None else "evidence"
+def pictures(result: AsymmetryTestResult, view: View) -> dict[str, SheetPicture]:
+    """Return the figures of a result, the one for a reader in a hurry first."""
+    lead = "anchors" if result.mean_posterior is not None else "evidence"
+    return {
+        kind: SheetPicture(
+            question=PICTURES[kind].question,
+            draw=partial(PICTURES[kind].draw, result, view),
+            caption=partial(caption, result, kind, view),
+            why_not=PICTURES[kind].why_not(result),
+        )
+        for kind in (lead, *(kind for kind in PICTURES if kind != lead))
+    }

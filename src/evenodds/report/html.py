@@ -1,5 +1,6 @@
 """The report: one HTML file that needs nothing else, a minute's reading first."""
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,17 +10,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evenodds.files import whole_file
-from evenodds.inference.results import AsymmetryTestResult
-from evenodds.report.assumptions import assumptions
-from evenodds.report.captions import Caption, caption
-from evenodds.report.figures import PICTURES, draw, lead_picture
-from evenodds.report.reproduce import python_call
+from evenodds.report.pictures import drawable
+from evenodds.report.sheet import Caption, Sheet, SheetPicture
+from evenodds.report.sheets import sheet_of
 from evenodds.report.svg import inline_svg
-from evenodds.report.text import facts
-from evenodds.report.verdict import headline, next_steps, show_interval, show_pvalue, verdict
 from evenodds.report.view import View
-
-QUESTION = "Is one class flipped more often than the other?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +37,12 @@ class Source:
 class Drawn:
     """A figure on the page: its question, its picture, its words."""
 
-    kind: str
     question: str
     svg: Markup
     caption: Caption
 
 
-def write_report(
-    result: AsymmetryTestResult, path: str | Path, view: View, source: Source | None = None
-) -> Path:
+def write_report(result: Any, path: str | Path, view: View, source: Source | None = None) -> Path:
     """Write the report of a result; the file appears whole or not at all."""
     page = render_report(result, view, source or Source())
     target = Path(path)
@@ -59,36 +51,42 @@ def write_report(
     return target
 
 
-def render_report(result: AsymmetryTestResult, view: View, source: Source) -> str:
+def render_report(result: Any, view: View, source: Source) -> str:
     """Return the report as one HTML page."""
-    lead = lead_picture(result)
-    others = [kind for kind, picture in PICTURES.items() if not picture.why_not(result)]
-    others.remove(lead)
+    sheet = sheet_of(result, view)
+    pictures = sheet.pictures()
+    lead, *others = [_drawn(kind, picture) for kind, picture in drawable(pictures).items()]
     return (
         _templates()
         .get_template("report.html")
         .render(
-            _minute(result, view, prefix=""),
+            result=result,
+            view=view,
+            sheet=sheet,
+            lead=lead,
             source=source,
-            figures=[_drawn(result, kind, view, "") for kind in others],
+            figures=others,
             not_drawn=[
-                f"{picture.question} Not drawn: {picture.why_not(result)}."
-                for picture in PICTURES.values()
-                if picture.why_not(result)
+                f"{picture.question} Not drawn: {picture.why_not}."
+                for picture in pictures.values()
+                if picture.why_not
             ],
-            numbers=_numbers(result, view),
-            assumptions=assumptions(result),
-            settings=_settings(result, view),
-            python=python_call(result),
+            numbers=_gathered([*sheet.facts, *sheet.page_facts]),
         )
     )
 
 
-def first_section(result: AsymmetryTestResult, view: View) -> str:
+def first_section(result: Any, view: View) -> str:
     """Return the minute's reading alone, for a notebook."""
+    sheet = sheet_of(result, view)
+    kind, picture = next(iter(drawable(sheet.pictures()).items()))
     # Ids of several results in one notebook must differ.
-    prefix = f"r{hash((result.statistic, result.n_rows, result.asymmetry)) & 0xFFFFFFFF:08x}-"
-    return _templates().get_template("notebook.html").render(_minute(result, view, prefix))
+    prefix = f"r{_mark(sheet)}-"
+    return (
+        _templates()
+        .get_template("notebook.html")
+        .render(sheet=sheet, lead=_drawn(kind, picture, prefix))
+    )
 
 
 @cache
@@ -103,60 +101,29 @@ def _templates() -> Environment:
     )
 
 
-def _minute(result: AsymmetryTestResult, view: View, prefix: str) -> dict[str, Any]:
-    """Return what the first section is made of."""
-    interval = result.confidence_interval(1 - view.significance)
-    rejected = result.pvalue < view.significance
-    return {
-        "result": result,
-        "view": view,
-        "question": QUESTION,
-        "headline": headline(result, view.significance, view.margin),
-        "verdict": verdict(result, view.significance),
-        "rejected": rejected,
-        "pvalue": show_pvalue(result.pvalue),
-        "interval": f"{interval.level:.0%} interval {show_interval(interval)}",
-        "doubts": [check.message for check in result.diagnostics if check.concern],
-        "next_steps": next_steps(result, view.significance),
-        "lead": _drawn(result, lead_picture(result), view, prefix),
-    }
+def _mark(sheet: Sheet) -> str:
+    """Return a few letters that go with one result, the same in every run."""
+    return hashlib.sha256(f"{sheet.facts}{sheet.settings}".encode()).hexdigest()[:8]
 
 
-def _drawn(result: AsymmetryTestResult, kind: str, view: View, prefix: str) -> Drawn:
+def _drawn(kind: str, picture: SheetPicture, prefix: str = "") -> Drawn:
     """Draw one figure for the page."""
-    words, question = caption(result, kind, view), PICTURES[kind].question
+    caption = picture.caption()
     svg = inline_svg(
-        draw(result, kind, view, titled=False),
+        picture.draw(),
         name=f"{prefix}{kind}",
-        title=question,
-        description=words.finding,
+        title=picture.question,
+        description=caption.finding,
     )
-    return Drawn(kind, question, Markup(svg), words)
+    return Drawn(picture.question, Markup(svg), caption)
 
 
-def _numbers(result: AsymmetryTestResult, view: View) -> list[tuple[str, list[str]]]:
-    """Return the facts of the text, those of one name together, and the equivalence test."""
+def _gathered(facts: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Return facts with those of one name together."""
     gathered: list[tuple[str, list[str]]] = []
-    for name, value in facts(result, view.significance):
+    for name, value in facts:
         if name:
             gathered.append((name, [value]))
         else:
             gathered[-1][1].append(value)
-    shown = result.equivalence(view.margin)
-    words = f"size below {view.margin:g}: {show_pvalue(shown.pvalue)}"
-    gathered.insert(4, ("equivalence", [words]))
     return gathered
-
-
-def _settings(result: AsymmetryTestResult, view: View) -> list[tuple[str, str]]:
-    """Return what the result was made and read with."""
-    return [
-        ("method", result.method),
-        *result.settings.items(),
-        ("alternative", result.alternative),
-        ("significance", f"{view.significance:g}"),
-        ("margin", f"{view.margin:g}"),
-        ("positive label", repr(result.positive)),
-        ("negative label", repr(result.negative)),
-        *((f"version of {name}", version) for name, version in result.versions.items()),
-    ]

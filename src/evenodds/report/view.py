@@ -20,3 +20,7 @@ class View:
     def percent(self) -> str:
         """The level in words, as ``5 %``."""
         return f"{100 * self.significance:g} %"
+
+    def settings(self) -> list[tuple[str, str]]:
+        """Return the choices by name, for the page."""
+        return [("significance", f"{self.significance:g}"), ("margin", f"{self.margin:g}")]

@@ -105,6 +105,7 @@ def measure_atlas(
 def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
     """Return a row for each method in one setting."""
     pvalues = np.concatenate([part.pvalues for part in parts], axis=1)
+    statistics = np.concatenate([part.statistics for part in parts], axis=1)
     estimates = np.concatenate([part.estimates for part in parts], axis=1)
     shapes = np.concatenate([part.shapes for part in parts])
     seen = ~np.isnan(shapes).any(axis=1)
@@ -120,10 +121,13 @@ def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
         **dict(zip(SHAPE, (float(value) for value in shape), strict=True)),
     }
     rows = []
-    for method, values in zip(METHODS, pvalues, strict=True):
-        rows.append(_row(method, common, values < SIGNIFICANCE, np.isnan(values)))
+    for method, values, z in zip(METHODS, pvalues, statistics, strict=True):
+        row = _row(method, common, values < SIGNIFICANCE, np.isnan(values))
+        row["wrong_way"] = _wrong_way(values < SIGNIFICANCE, z, setting)
+        rows.append(row)
     for method, values in zip(BASELINES, estimates, strict=True):
         row = _row(method, common, np.abs(values) > NOTICED, np.isnan(values))
+        row["wrong_way"] = _wrong_way(np.abs(values) > NOTICED, values, setting)
         there = values[~np.isnan(values)]
         row["mean_estimate"] = float(there.mean()) if len(there) else np.nan
         row["sd_estimate"] = float(there.std()) if len(there) else np.nan
@@ -142,12 +146,18 @@ def _row(method: str, common: dict[str, Any], rejected: Any, failed: Any) -> dic
         "runs": runs,
         "rejections": rejections,
         "failures": failures,
+        "wrong_way": 0,
         "rate": rejections / runs if runs else np.nan,
         "low": low,
         "high": high,
         "mean_estimate": np.nan,
         "sd_estimate": np.nan,
     }
+
+
+def _wrong_way(rejected: Any, lean: Any, setting: Setting) -> int:
+    """Return how many rejections name the class that is flipped less; none where neither is."""
+    return int((rejected & (lean * setting.noise.asymmetry < 0)).sum())
 
 
 def atlas_verdicts(atlas: dict[str, Any]) -> list[str]:

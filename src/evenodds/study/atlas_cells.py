@@ -49,6 +49,7 @@ class Outcomes:
     """What every method did in some runs: p-values, estimates, and what the data looked like."""
 
     pvalues: FloatArray  # (methods, runs); nan where a test could not be done
+    statistics: FloatArray  # the same; below 0 says that positives are flipped more
     estimates: FloatArray  # (baselines, runs)
     shapes: FloatArray  # (runs, what a data set looks like)
 
@@ -66,7 +67,8 @@ def atlas_settings(extent: Extent, worlds: Sequence[str] | None, seed: int) -> I
 
 def run_task(task: AtlasTask) -> Outcomes:
     """Run every method on the same data sets."""
-    pvalues = np.full((len(METHODS), len(task.runs)), np.nan)
+    statistics = np.full((len(METHODS), len(task.runs)), np.nan)
+    pvalues = statistics.copy()
     estimates = np.full((len(BASELINES), len(task.runs)), np.nan)
     shapes = np.full((len(task.runs), len(SHAPE)), np.nan)
     for place, run in enumerate(task.runs):
@@ -83,6 +85,7 @@ def run_task(task: AtlasTask) -> Outcomes:
                 z, reference = null_statistic(rows, trial.anchors, method(), fitted)
             except EvenoddsError:
                 continue
+            statistics[number, place] = z
             pvalues[number, place] = reference.pvalue(z, "two-sided")
         for number, estimate in enumerate(BASELINES.values()):
             rng = np.random.default_rng([task.setting.seed, run, number])
@@ -90,4 +93,4 @@ def run_task(task: AtlasTask) -> Outcomes:
                 estimates[number, place] = estimate(trial, rng).asymmetry
             except EvenoddsError:
                 continue
-    return Outcomes(pvalues, estimates, shapes)
+    return Outcomes(pvalues, statistics, estimates, shapes)

@@ -1,7 +1,10 @@
 import pytest
 
 import evenodds as eo
-from evenodds.report.text import WIDTH, describe
+from evenodds.report.sheet import SheetTable
+from evenodds.report.sheets import sheet_of
+from evenodds.report.text import WIDTH, describe, tabulated
+from evenodds.report.view import View
 
 
 @pytest.fixture(scope="module")
@@ -10,7 +13,7 @@ def result(labelled, toss_ups, wald):
 
 
 def test_a_result_prints_itself(result):
-    assert str(result) == describe(result)
+    assert str(result) == describe(sheet_of(result, View()))
 
 
 def test_sentences_keep_to_the_width(result):
@@ -25,7 +28,7 @@ def test_the_text_holds_the_sizes_and_settings(result, fact):
 
 
 def test_the_interval_follows_the_significance(result):
-    assert "90% interval" in describe(result, significance=0.1)
+    assert "90% interval" in describe(sheet_of(result, View(significance=0.1)))
 
 
 @pytest.mark.parametrize("alternative", ["greater", "less"])
@@ -56,3 +59,8 @@ def test_a_prior_test_shows_the_noise_rate_it_found():
 
 def test_a_prior_test_shows_the_asymmetry_it_found():
     assert "beta - alpha = +0.200" in str(eo.prior_test(60, 100, 0.5))
+
+
+def test_a_table_has_names_to_the_left_and_numbers_to_the_right():
+    table = SheetTable("Annotators", ("name", "p"), (("Ann", "0.5"), ("Bo", "0.01")))
+    assert tabulated(table) == ["Annotators:", "  name     p", "  Ann    0.5", "  Bo    0.01"]

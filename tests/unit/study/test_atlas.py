@@ -50,6 +50,18 @@ def test_baselines_come_with_their_estimates(rare):
     assert all(np.isnan(named[name]) for name in METHODS)
 
 
+def test_a_rejection_that_names_the_wrong_class_is_counted(rare):
+    rows = rows_of(rare, alpha=0.05, beta=0.15)
+    wrong = dict(zip(rows["method"].tolist(), rows["wrong_way"].tolist(), strict=True))
+    # With rare positives these estimates nearly always say that positives are flipped more.
+    assert (wrong["extreme posteriors"], wrong["confident joint"]) == (30, 29)
+    assert wrong["boundary"] == wrong["joint"] == 0
+
+
+def test_under_uniform_noise_there_is_no_wrong_way(rare):
+    assert rows_of(rare, alpha=0.3, beta=0.3)["wrong_way"].tolist() == [0] * 5
+
+
 def test_two_processes_measure_the_same_atlas():
     settings = list(atlas_settings("small", ["paper"], seed=0))[:2]
     one, two = (measure_atlas(settings, 25, workers=workers)[0] for workers in (1, 2))

@@ -1,0 +1,105 @@
+"""A result handed over: printed for people or programs, reported as a page, held to a gate."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from evenodds.cli.choices import Format, Gate
+from evenodds.cli.guard import GATE_FAILED
+
+if TYPE_CHECKING:
+    from evenodds.report.sheet import Sheet
+    from evenodds.report.view import View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """How a user wants a result: checked by `check_delivery` before any work is done."""
+
+    output_format: Format
+    significance: float
+    margin: float | None = None
+    gate: Gate | None = None
+    report: Path | None = None
+
+    @property
+    def view(self) -> "View":
+        """How the result is read."""
+        from evenodds.report.view import View  # noqa: PLC0415 - keeps help quick
+
+        if self.margin is None:
+            return View(significance=self.significance)
+        return View(significance=self.significance, margin=self.margin)
+
+
+def check_delivery(wanted: Delivery, others: list[str]) -> None:
+    """Refuse wishes that cannot be met, or a report that would overwrite one of `others`."""
+    from evenodds.cli.outputs import check_output  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.validation import check_between  # noqa: PLC0415
+
+    check_between(wanted.significance, "--significance", 0, 1, closed="neither")
+    if wanted.margin is not None:
+        check_between(wanted.margin, "--margin", 0, 1, closed="neither")
+    if wanted.gate is Gate.equivalence and wanted.margin is None:
+        raise InputError("--gate equivalence needs --margin: how large an asymmetry is harmless?")
+    if wanted.report is not None:
+        check_output(wanted.report, "--report", others)
+
+
+def deliver(result: Any, wanted: Delivery, *, name: str) -> None:
+    """Write the report, print the result, and fail if it does not pass the gate.
+
+    `name` is what the report calls the data.
+    """
+    from evenodds.report.sheets import sheet_of  # noqa: PLC0415 - keeps help quick
+
+    sheet = sheet_of(result, wanted.view)
+    if wanted.report is not None:
+        _write_report(result, wanted.report, wanted.view, name)
+    if wanted.output_format is Format.json:
+        document = _document(result, wanted)
+        document["reject"] = sheet.rejected
+        document["verdict"] = sheet.verdict
+        typer.echo(json.dumps(document, indent=2, default=str))
+    else:
+        from evenodds.cli.show import show_sheet  # noqa: PLC0415 - rich is slow to load
+
+        show_sheet(sheet)
+    if wanted.gate is not None and not _gate_holds(result, sheet, wanted):
+        raise typer.Exit(GATE_FAILED)
+
+
+def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:
+    """Tell whether the gate's condition is met."""
+    if wanted.gate is Gate.reject:
+        return not sheet.rejected
+    shown: bool = result.equivalence(wanted.margin).pvalue < wanted.significance
+    return shown
+
+
+def _document(result: Any, wanted: Delivery) -> dict[str, Any]:
+    """Return the documented JSON of a result, but for its words."""
+    document: dict[str, Any] = result.to_dict()
+    document["significance"] = wanted.significance
+    if hasattr(result, "confidence_interval"):
+        document["confidence_interval"] = asdict(
+            result.confidence_interval(1 - wanted.significance)
+        )
+    if wanted.margin is not None and hasattr(result, "equivalence"):
+        document["equivalence"] = asdict(result.equivalence(wanted.margin))
+    return document
+
+
+def _write_report(result: Any, path: Path, view: "View", name: str) -> None:
+    """Write the page, with the command that made it."""
+    import shlex  # noqa: PLC0415 - only when asked
+    import sys  # noqa: PLC0415
+
+    from evenodds.report.html import Source, write_report  # noqa: PLC0415 - drawing is slow
+
+    command = shlex.join(["evenodds", *sys.argv[1:]])
+    write_report(result, path, view, Source(name=name, command=command))

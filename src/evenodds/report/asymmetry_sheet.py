@@ -1,0 +1,163 @@
+"""What there is to say about an asymmetry test."""
+
+from typing import Final
+
+from evenodds.inference.results import AsymmetryTestResult
+from evenodds.report.assumptions import assumptions
+from evenodds.report.reproduce import python_call
+from evenodds.report.sheet import Key, Sheet, SheetPicture
+from evenodds.report.verdict import headline, next_steps, show_interval, show_pvalue, verdict
+from evenodds.report.view import View
+
+QUESTION: Final = "Is one class flipped more often than the other?"
+
+ALTERNATIVES: Final = {
+    "two-sided": "either class is flipped more",
+    "greater": "negatives are flipped more (beta > alpha)",
+    "less": "positives are flipped more (beta < alpha)",
+}
+
+FLIP: Final = ("Flip", "A label that is not the true class.")
+UNIFORM_NOISE: Final = (
+    "Uniform noise",
+    "Labels of both classes are flipped equally often. Labels may be very noisy and still be so.",
+)
+CLASS_CONDITIONAL_NOISE: Final = (
+    "Class-conditional noise",
+    "One class is flipped more often than the other. What is learned from such labels is biased.",
+)
+ANCHOR: Final = (
+    "Anchor, toss-up",
+    "A case where an expert who knows the truth could not tell the class.",
+)
+NOT_REJECTED: Final = (
+    "Not rejected",
+    "The labels do not speak against equal flips. It never means that flips are equal: see which "
+    "asymmetries remain possible.",
+)
+PVALUE: Final = (
+    "p-value",
+    "How often equal flips alone would give a result at least this far out. It is not the "
+    "probability that flips are equal.",
+)
+
+
+def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
+    """Return the sheet of an asymmetry test."""
+    equivalence = result.equivalence(view.margin)
+    return Sheet(
+        question=QUESTION,
+        headline=headline(result, view.significance, view.margin),
+        verdict=verdict(result, view.significance),
+        rejected=result.pvalue < view.significance,
+        keys=_keys(result, view),
+        facts=facts(result, view.significance),
+        page_facts=(
+            ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
+        ),
+        checks=result.diagnostics,
+        next_steps=next_steps(result, view.significance),
+        assumptions=assumptions(result),
+        settings=[
+            ("method", result.method),
+            *result.settings.items(),
+            ("alternative", result.alternative),
+            *view.settings(),
+            ("positive label", repr(result.positive)),
+            ("negative label", repr(result.negative)),
+            *versions(result.versions),
+        ],
+        formulas="asymmetry_formulas.html",
+        python=python_call(result),
+        words=[FLIP, UNIFORM_NOISE, CLASS_CONDITIONAL_NOISE, ANCHOR, NOT_REJECTED, PVALUE],
+        holds="counts of rows and where the toss-ups lie, no rows",
+        version=result.versions["evenodds"],
+        pictures=lambda: _pictures(result, view),
+    )
+
+
+def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple[str, str]]:
+    """Return the numbers of an asymmetry test, named for a reader."""
+    interval = result.confidence_interval(1 - significance)
+    lines = [
+        ("test", f"{result.method} ({_settings(result)})"),
+        ("alternative", ALTERNATIVES[result.alternative]),
+        ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
+        ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
+        ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
+    ]
+    if result.alpha is not None and result.beta is not None:
+        lines += [
+            ("flip rates", f"alpha = {result.alpha:.3f} of the {result.positive!r}"),
+            ("", f"beta  = {result.beta:.3f} of the {result.negative!r}"),
+        ]
+    region = result.retention_region(significance)
+    if region is not None and result.mean_posterior is not None:
+        lines += [
+            ("at the anchors", f"posterior {result.mean_posterior:.3f} if the noise is uniform"),
+            ("", f"not rejected from {region.low:.3f} to {region.high:.3f}"),
+        ]
+    lines += [
+        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
+        ("anchors", f"{result.n_anchors}{_tolerance(result)}"),
+        ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
+    ]
+    return lines
+
+
+def versions(known: dict[str, str]) -> list[tuple[str, str]]:
+    """Return versions as settings."""
+    return [(f"version of {name}", version) for name, version in known.items()]
+
+
+def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
+    interval = result.confidence_interval(1 - view.significance)
+    keys = (
+        Key(
+            "Evidence against equal flips",
+            show_pvalue(result.pvalue),
+            f"z = {_minus(f'{result.statistic:.2f}')}, {result.method} test",
+        ),
+        Key(
+            "Asymmetry, beta − alpha",
+            _minus(f"{result.asymmetry:+.3f}"),
+            f"{interval.level:.0%} interval {show_interval(interval)}",
+        ),
+    )
+    if result.alpha is None or result.beta is None:
+        return keys
+    rates = Key(
+        "Flipped, by estimate",
+        f"{100 * result.alpha:.1f} % / {100 * result.beta:.1f} %",
+        f"of true {result.positive!r} / of true {result.negative!r}",
+    )
+    return (*keys, rates)
+
+
+def _minus(number: str) -> str:
+    """Write a negative number with a minus sign, not a hyphen."""
+    return number.replace("-", "−")
+
+
+def _pictures(result: AsymmetryTestResult, view: View) -> dict[str, SheetPicture]:
+    from evenodds.report.figures import pictures  # noqa: PLC0415 - drawing is slow to load
+
+    return pictures(result, view)
+
+
+def _settings(result: AsymmetryTestResult) -> str:
+    written = dict(result.settings)
+    seed = written.pop("seed", None)
+    words = [f"{value} {name}" for name, value in written.items()]
+    return ", ".join(words if seed is None else [*words, f"seed {seed}"])
+
+
+def _tolerance(result: AsymmetryTestResult) -> str:
+    if result.n_anchors == 0:
+        return ""
+    low, high = result.tolerance
+    own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
+    if high == 0 and result.shared_tolerance == 0:
+        return ", taken as exact"
+    shared = f", shared ±{result.shared_tolerance:g}" if result.shared_tolerance else ""
+    return f", tolerance {own}{shared}"
