@@ -21,6 +21,7 @@ _HOME = {
     "ImprecisionWarning": "errors",
     "InputError": "errors",
     "Joint": "inference.joint",
+    "Local": "inference.local.method",
     "LogisticFit": "model.logistic",
     "MissingExtraError": "errors",
     "NoiseAwareLogisticRegression": "model.classifier",

@@ -35,6 +35,7 @@ from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.joint import Joint as Joint
+from evenodds.inference.local.method import Local as Local
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
 from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult

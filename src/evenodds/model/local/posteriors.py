@@ -79,16 +79,56 @@ def local_posteriors(
     InputError
         If there are too many features, or too few rows around a point.
     """
+    rows = LocalRows.of(features, labels01, weights, groups)
+    width = check_settings(bandwidth, kernel) or rows.bandwidth(kernel)
+    found = rows.posteriors(points, width, kernel)
+    refuse_lonely(found, features.shape[1])
+    return found
+
+
+def check_settings(bandwidth: float | None, kernel: str) -> float | None:
+    """Refuse a kernel that is none, or a bandwidth that is no distance."""
     check_choice(kernel, "kernel", get_args(Kernel))
-    check_few_features(features.shape[1])
-    if bandwidth is not None:
-        check_bandwidth(bandwidth)
-    standard = Standard.of(features)
-    around = Surroundings.of(standard(features), labels01, weights, groups)
-    width = choose_bandwidth(around, kernel) if bandwidth is None else float(bandwidth)
-    fits = fit_local(around, standard(points), width, kernel)
-    _check_surrounded(fits)
-    return read_posteriors(around, fits)
+    if bandwidth is None:
+        return None
+    width = check_number(bandwidth, "bandwidth")
+    if width <= 0:
+        raise InputError(
+            f"bandwidth is {width:g} but must be positive: it is a distance, in spreads of the "
+            "features."
+        )
+    return width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalRows:
+    """Rows on one scale, ready for local fits at any points and bandwidths."""
+
+    standard: Standard
+    around: Surroundings
+
+    @classmethod
+    def of(
+        cls,
+        features: FloatArray,
+        labels01: FloatArray,
+        weights: FloatArray | None = None,
+        groups: IntArray | None = None,
+        feature_names: tuple[str, ...] | None = None,
+    ) -> "LocalRows":
+        """Measure the columns and hold the rows."""
+        check_few_features(features.shape[1])
+        standard = Standard.of(features, weights, feature_names)
+        return cls(standard, Surroundings.of(standard(features), labels01, weights, groups))
+
+    def bandwidth(self, kernel: str) -> float:
+        """Return the bandwidth for tests."""
+        return choose_bandwidth(self.around, kernel)
+
+    def posteriors(self, points: FloatArray, bandwidth: float, kernel: str) -> LocalPosteriors:
+        """Return the posteriors at points, however few rows they have around them."""
+        fits = fit_local(self.around, self.standard(points), bandwidth, kernel)
+        return read_posteriors(self.around, fits)
 
 
 def read_posteriors(around: Surroundings, fits: LocalFits) -> LocalPosteriors:
@@ -116,29 +156,17 @@ def check_few_features(n_features: int) -> None:
         )
 
 
-def check_bandwidth(bandwidth: float) -> float:
-    """Return a bandwidth that is a positive number."""
-    width = check_number(bandwidth, "bandwidth")
-    if width <= 0:
-        raise InputError(
-            f"bandwidth is {width:g} but must be positive: it is a distance, in spreads of the "
-            "features."
-        )
-    return width
-
-
-def _check_surrounded(fits: LocalFits) -> None:
-    """Refuse points with hardly any row nearby."""
-    needed = LEAST_ROWS_A_PARAMETER * fits.coefficients.shape[1]
-    lonely = fits.effective_rows < needed
+def refuse_lonely(found: LocalPosteriors, n_features: int) -> None:
+    """Refuse anchors with hardly any row nearby."""
+    needed = LEAST_ROWS_A_PARAMETER * (n_features + 1)
+    lonely = found.effective_rows < needed
     if not lonely.any():
         return
-    worst = int(np.argmin(fits.effective_rows))
-    several = (
-        f"{int(lonely.sum())} of {len(lonely)} points have" if lonely.sum() > 1 else "a point has"
-    )
+    worst = int(np.argmin(found.effective_rows))
+    several = f"{int(lonely.sum())} of {len(lonely)} anchors have"
     raise AnchorError(
-        f"{several} fewer than {needed} effective rows nearby (point {worst} has "
-        f"{fits.effective_rows[worst]:.1f} at bandwidth {fits.bandwidth:.2g}): leave such points "
-        "out, give a wider bandwidth, or collect rows like them."
+        f"{several if lonely.sum() > 1 else 'an anchor has'} fewer than {needed} effective rows "
+        f"nearby (anchor {worst} has {found.effective_rows[worst]:.1f} at bandwidth "
+        f"{found.bandwidth:.2g}): leave such anchors out, give a wider bandwidth, or collect rows "
+        "like them."
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import RankError
-from evenodds.rows.base import IntArray
+from evenodds.rows.base import IntArray, name_column
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ TREE_FROM = 50_000
 # Points are fitted together up to this many points x rows: more fall out of the cache, and of
 # the quick path that BLAS has for small products.
 BLOCK_CELLS = 160_000
-# A normal column has this share of its rows within one standard deviation below the median.
-ONE_DEVIATION = (0.158655, 0.841345)
+# One standard deviation below the median of a normal column, the median, and one above.
+MIDDLE = (0.158655, 0.5, 0.841345)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,12 @@ class Standard:
     spread: FloatArray
 
     @classmethod
-    def of(cls, features: FloatArray) -> "Standard":
+    def of(
+        cls,
+        features: FloatArray,
+        weights: FloatArray | None = None,
+        feature_names: tuple[str, ...] | None = None,
+    ) -> "Standard":
         """Measure columns by their median and the half-width of their middle 68 %.
 
         For a normal column that is its standard deviation. A column that repeats one value
@@ -44,17 +49,18 @@ class Standard:
         RankError
             If a column is constant.
         """
-        low, centre, high = np.quantile(features, [ONE_DEVIATION[0], 0.5, ONE_DEVIATION[1]], axis=0)
+        counts = np.ones(len(features)) if weights is None else weights
+        low, centre, high = np.array([_middle(column, counts) for column in features.T]).T
         spread = (high - low) / 2
-        deviation = features.std(axis=0)
+        deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
         flat = spread <= 1e-12 * np.maximum(deviation, np.abs(centre))
         spread = np.where(flat, deviation, spread)
         constant = spread <= 1e-14 * np.abs(centre)
         if constant.any():
             column = int(np.argmax(constant))
             raise RankError(
-                f"column {column} is constant (always {centre[column]:g}): it says nothing about "
-                "where a row lies, so remove it."
+                f"column {name_column(feature_names, column)} is constant (always "
+                f"{centre[column]:g}): it says nothing about where a row lies, so remove it."
             )
         return cls(centre, spread)
 
@@ -62,6 +68,15 @@ class Standard:
         """Return points on the common scale."""
         scaled: FloatArray = (points - self.centre) / self.spread
         return scaled
+
+
+def _middle(column: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the ends of a column's middle 68 % and its median, rows counted with weights."""
+    order = np.argsort(column)
+    shares = np.cumsum(counts[order])
+    places = np.searchsorted(shares, np.array(MIDDLE) * shares[-1])
+    middle: FloatArray = column[order[np.minimum(places, len(order) - 1)]]
+    return middle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +111,11 @@ class Surroundings:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def n_counted(self) -> float:
+        """Rows, counted with their weights."""
+        return float(len(self) if self.weights is None else self.weights.sum())
 
     def blocks(
         self, points: FloatArray, reach: float
