@@ -22,6 +22,7 @@ lint: .venv/installed-dev
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.fits
 	$(BIN)/python -m benchmarks.noise_aware
+	$(BIN)/python -m benchmarks.local
 	$(BIN)/python -m benchmarks.paper_grid
 
 bench-data: .venv/installed-bench
@@ -31,6 +32,7 @@ bench-data: .venv/installed-bench
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run
 	$(BIN)/python -m tests.calibration.elicited
+	$(BIN)/python -m tests.calibration.local
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -21,7 +21,7 @@ WIDEST = 1.4
 # Bandwidths tried, from that one down, each this many times narrower.
 LADDER = tuple(2 ** (-step / 2) for step in range(4))
 # Rows that the search fits to and whose labels it predicts.
-MOST_FITTED = 2000
+MOST_FITTED = 1000
 SEED = 20231216
 # A bandwidth must leave this many effective rows a parameter around most predicted rows.
 ROWS_A_PARAMETER = 5
