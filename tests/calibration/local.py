@@ -45,6 +45,9 @@ WORLDS = {
     "5 features": many_features(5),
 }
 
+# Worlds of which the level of the boundary test is known already.
+LOGISTIC = ("paper", "rare", "skewed", "3 features", "5 features")
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -145,7 +148,7 @@ def measure(cell, runs, *, boundary=True, seed=1):
     )
 
 
-def main(runs=(250, 100, 150)):
+def main(runs=(150, 60, 80)):
     """Measure every cell and print a table; fail where a claimed level is not held."""
     started, broken = time.process_time(), []
     print("| what | world | rows | anchors | alpha, beta | tolerance | local | boundary | "
@@ -154,10 +157,12 @@ def main(runs=(250, 100, 150)):
     for cells, number in zip((LEVEL_CELLS, POWER_CELLS, FAILING_CELLS), runs, strict=True):
         most = stats.binom.ppf(1 - 1e-3, number, 0.05) / number
         for cell in cells:
-            found = measure(cell, number)
+            beside = cell.what == "power" or cell.world not in LOGISTIC
+            found = measure(cell, number, boundary=beside)
+            boundary = f"{found.boundary:.3f}" if beside else ""
             print(
                 f"| {cell.what} | {cell.world} | {cell.n:,} | {cell.k} | {cell.alpha:g}, "
-                f"{cell.beta:g} | {cell.tolerance:g} | {found.local:.3f} | {found.boundary:.3f} | "
+                f"{cell.beta:g} | {cell.tolerance:g} | {found.local:.3f} | {boundary} | "
                 f"{found.bias:+.3f} | {found.standard_error:.3f} | {found.refused} of {number} |",
                 flush=True,
             )

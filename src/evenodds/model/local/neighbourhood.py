@@ -121,8 +121,9 @@ class Neighbourhood:
         self.weights = weights
         self.of_labels = (self.rows.by_label @ weights.T).T
         self.of_weights = (self.rows.products @ weights.T).T
-        # The first of the products is 1, so its sum is the weight of all rows.
-        self.effective_rows = self.of_weights[:, 0] ** 2 / np.maximum(squares, 1e-30)
+        # The first of the products is 1, so its sum is the weight of all rows. The prior row,
+        # of weight 1, drowns rows that are all far off: it counts among the squares.
+        self.effective_rows = self.of_weights[:, 0] ** 2 / (1.0 + squares)
         self.watched = WATCHED * min(SPREAD[self.kernel] * bandwidth, WIDEST_WATCHED)
         self._place_prior(bandwidth)
 

@@ -33,7 +33,7 @@ class LocalPosteriors:
     bandwidth : float
         In spreads of the features (half-width of the middle 68 %).
     effective_rows : array of shape (n_points,)
-        Rows that each fit rests on: ``(sum K)^2 / sum K^2``.
+        Rows that each fit rests on: ``(sum K)^2 / (1 + sum K^2)``, the 1 for the prior row.
     """
 
     posterior: FloatArray
