@@ -10,6 +10,7 @@ from scipy import stats
 
 import evenodds as eo
 from evenodds.inference.local.method import local_line
+from evenodds.inference.local.rates import flip_rates
 from evenodds.inference.null_test import null_statistic
 from evenodds.rows.source import read_rows
 from evenodds.simulation.curves import BentIndex
@@ -148,6 +149,30 @@ def measure(cell, runs, *, boundary=True, seed=1):
     )
 
 
+RATES = (eo.ClassConditionalNoise(0.2, 0.1), eo.ClassConditionalNoise(0.0, 0.0))
+SURE = np.array([[1.5, 1.5], [1.2, 1.8], [1.8, 1.2]])
+TOSS_UPS = np.array([[0.0, 0.0], [0.8, -0.8], [-0.8, 0.8]])
+
+
+def rate_coverage(noise, runs, n=2000, seed=1):
+    """Return how often 95 % intervals of alpha, beta and the asymmetry hold the truth.
+
+    Anchors are toss-ups and sure cases of the paper's world, taken as exact.
+    """
+    anchors = eo.Anchors(
+        np.vstack([TOSS_UPS, SURE, -SURE]), posterior=[0.5] * 3 + [1] * 3 + [0] * 3, tolerance=0
+    )
+    held = np.zeros(3)
+    for run in range(runs):
+        trial = two_bells().draw(n, 1, noise, np.random.default_rng([seed, run]))
+        line = local_line(read_rows(trial.features, trial.labels), anchors, eo.Local())
+        rates = flip_rates(line, 2 * line.height() - 1)
+        for place, (rate, truth) in enumerate(zip(rates, (noise.alpha, noise.beta), strict=True)):
+            held[place] += rate.low <= truth <= rate.high
+        held[2] += abs(line.z(noise.asymmetry)) <= CRITICAL
+    return held / runs
+
+
 def main(runs=(150, 60, 80)):
     """Measure every cell and print a table; fail where a claimed level is not held."""
     started, broken = time.process_time(), []
@@ -170,6 +195,13 @@ def main(runs=(150, 60, 80)):
                 broken.append(cell.name)
         if cells is LEVEL_CELLS:
             print(f"<!-- a level of 0.05 is rejected above {most:.3f} -->", flush=True)
+    print("\n| alpha, beta | interval of alpha | of beta | of the asymmetry |\n|---|---|---|---|")
+    for noise in RATES:
+        alpha, beta, asymmetry = rate_coverage(noise, runs[0])
+        print(
+            f"| {noise.alpha:g}, {noise.beta:g} | {alpha:.3f} | {beta:.3f} | {asymmetry:.3f} |",
+            flush=True,
+        )
     print(f"{time.process_time() - started:.0f} CPU seconds", file=sys.stderr)
     if broken:
         sys.exit(f"level not held: {'; '.join(broken)}")

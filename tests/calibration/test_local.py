@@ -3,16 +3,26 @@
 import pytest
 from scipy import stats
 
-from tests.calibration.local import LEVEL_CELLS, POWER_CELLS, measure
+from tests.calibration.local import LEVEL_CELLS, POWER_CELLS, RATES, measure, rate_coverage
 
-RUNS = 40
-CHOSEN = [c for c in LEVEL_CELLS if c.n == 2000 and c.world in {"rare", "plateau", "quadratic"}]
+RUNS = 30
+CHOSEN = [
+    cell
+    for cell in LEVEL_CELLS
+    if cell.n == 2000
+    and cell.tolerance == 0
+    and (cell.world, cell.k) in {("rare", 8), ("plateau", 8), ("quadratic", 1)}
+]
 
 
 @pytest.mark.parametrize("cell", CHOSEN, ids=lambda cell: cell.name)
 def test_level_under_uniform_noise(cell):
     found = measure(cell, RUNS, boundary=False, seed=21)
     assert found.local <= stats.binom.ppf(1 - 1e-4, RUNS, 0.05) / RUNS
+
+
+def test_intervals_of_flip_rates_cover_the_truth():
+    assert rate_coverage(RATES[0], RUNS, seed=23).min() >= stats.binom.ppf(1e-4, RUNS, 0.95) / RUNS
 
 
 def test_power_against_class_conditional_noise():

@@ -112,7 +112,7 @@ def local_test(
             n_rows_seen=rows.total_weight,
             anchors=spread_out(
                 line.stated,
-                TOSS_UP + (line.noisy - TOSS_UP) / share,
+                np.clip(TOSS_UP + (line.noisy - TOSS_UP) / share, 0.0, 1.0),
                 np.sqrt(line.total_covariance(0.0).diagonal()) / share,
             ),
             bins=(),

@@ -160,6 +160,10 @@ def test_a_falling_line_is_doubted(lost):
     assert "the wrong way round" in check(result, "flip rates").message
 
 
+def test_positions_for_the_figure_stay_on_their_scale(with_ends):
+    assert all(0 <= anchor.posterior <= 1 for anchor in with_ends.sketch.anchors)
+
+
 def test_checks_say_what_the_verdict_rests_on(found):
     names = {check.name for check in found.diagnostics}
     assert {"tipping point", "bandwidth", "rows per parameter", "range of the data"} <= names
