@@ -173,7 +173,7 @@ def rate_coverage(noise, runs, n=2000, seed=1):
     return held / runs
 
 
-def main(runs=(150, 60, 80)):
+def main(runs=(120, 60, 60)):
     """Measure every cell and print a table; fail where a claimed level is not held."""
     started, broken = time.process_time(), []
     print("| what | world | rows | anchors | alpha, beta | tolerance | local | boundary | "

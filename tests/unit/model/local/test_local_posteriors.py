@@ -138,7 +138,7 @@ def test_an_anchor_between_the_levels_of_a_discrete_feature_is_refused(refused):
     y = (rng.random(2000) < 0.2 + 0.15 * X[:, 0]).astype(float)
     at = local_posteriors(X, y, np.array([[2.0]]), bandwidth=0.06)
     assert at.posterior[0] == pytest.approx(y[X[:, 0] == 2].mean(), abs=0.01)
-    with refused("fewer than 10 effective rows nearby", eo.AnchorError):
+    with refused("fewer than 6 effective rows nearby", eo.AnchorError):
         local_posteriors(X, y, np.array([[2.4]]), bandwidth=0.06)
 
 
@@ -157,7 +157,7 @@ def test_a_column_that_mostly_repeats_is_measured_by_its_deviation():
 def test_bandwidths_shrink_with_rows_and_stay_below_the_widest(noisy):
     X, y = noisy
     around = LocalRows.of(X, y).around
-    widest = 1.4 * len(y) ** (-1 / 5)
+    widest = 1.2 * len(y) ** (-1 / 5)
     chosen = choose_bandwidth(around, "gaussian")
     assert min(abs(chosen - widest * step) for step in LADDER) < 1e-12
     assert undersmoothing(100, 2) > undersmoothing(10_000, 2)
@@ -181,12 +181,12 @@ def test_groups_are_left_out_together_in_the_search(noisy):
 
 
 def test_a_point_without_rows_nearby_is_refused(noisy, refused):
-    with refused("an anchor has fewer than 15 effective rows nearby (anchor 1 has", eo.AnchorError):
+    with refused("an anchor has fewer than 9 effective rows nearby (anchor 1 has", eo.AnchorError):
         local_posteriors(*noisy, np.array([[0.0, 0.0], [9.0, 9.0]]), bandwidth=0.5)
 
 
 def test_several_points_without_rows_nearby_are_counted(noisy, refused):
-    with refused("2 of 3 anchors have fewer than 15 effective rows nearby", eo.AnchorError):
+    with refused("2 of 3 anchors have fewer than 9 effective rows nearby", eo.AnchorError):
         local_posteriors(*noisy, np.array([[0.0, 0.0], [9.0, 9.0], [8.0, 0.0]]), bandwidth=0.5)
 
 
