@@ -32,6 +32,8 @@ bench-data: .venv/installed-bench
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run
 	$(BIN)/python -m tests.calibration.elicited
+	$(BIN)/python -m tests.calibration.losses
+	$(BIN)/python -m tests.calibration.audit
 	$(BIN)/python -m tests.calibration.local
 
 .venv/installed: pyproject.toml

@@ -32,6 +32,11 @@ from evenodds.errors import (
     SeparationError as SeparationError,
 )
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
+from evenodds.inference.audit.annotators import AnnotatorAuditResult as AnnotatorAuditResult
+from evenodds.inference.audit.annotators import annotator_audit as annotator_audit
+from evenodds.inference.audit.door import audit_test as audit_test
+from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
+from evenodds.inference.audit.sample import Audit as Audit
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.joint import Joint as Joint
@@ -43,12 +48,18 @@ from evenodds.inference.wald import Wald as Wald
 from evenodds.model.classifier import NoiseAwareLogisticRegression as NoiseAwareLogisticRegression
 from evenodds.model.logistic import LogisticFit as LogisticFit
 from evenodds.model.logistic import fit_logistic as fit_logistic
+from evenodds.model.losses.catalogue import margin_losses as margin_losses
+from evenodds.model.losses.corrected import corrected_loss as corrected_loss
+from evenodds.model.losses.margin import MarginLoss as MarginLoss
+from evenodds.model.losses.risk import minimise_risk as minimise_risk
 from evenodds.noise import (
     ClassConditionalNoise as ClassConditionalNoise,
 )
 from evenodds.noise import (
     UniformNoise as UniformNoise,
 )
+from evenodds.planning.audit_size import AuditSize as AuditSize
+from evenodds.planning.audit_size import audit_size as audit_size
 from evenodds.planning.power import power as power
 from evenodds.planning.solve import anchors_needed as anchors_needed
 from evenodds.planning.solve import detectable_asymmetry as detectable_asymmetry

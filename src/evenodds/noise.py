@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
-from evenodds.validation import FloatArray, check_between, check_number
+from evenodds.validation import FloatArray, check_between, check_number, check_zero_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,8 @@ class ClassConditionalNoise:
 
     def flip(self, labels: ArrayLike, rng: np.random.Generator) -> NDArray[np.int8]:
         """Return noisy copies of 0/1 `labels`, each flipped at its class's rate."""
-        clean = np.asarray(labels)
-        positive = clean == 1
-        if not (positive | (clean == 0)).all():
-            raise InputError("labels must be 0 or 1 here: encode your two classes first.")
-        flipped = rng.random(clean.shape) < np.where(positive, self.alpha, self.beta)
+        positive = check_zero_one(labels)
+        flipped = rng.random(positive.shape) < np.where(positive, self.alpha, self.beta)
         return np.asarray(positive ^ flipped, dtype=np.int8)
 
 

@@ -95,6 +95,15 @@ def check_vector(
     return vector
 
 
+def check_zero_one(labels: ArrayLike, name: str = "labels") -> NDArray[np.bool_]:
+    """Return which of 0/1 labels are 1."""
+    given = np.asarray(labels)
+    positive: NDArray[np.bool_] = given == 1
+    if not (positive | (given == 0)).all():
+        raise InputError(f"{name} must be 0 or 1 here: encode your two classes first.")
+    return positive
+
+
 def join_quoted(names: Iterable[Any], conjunction: str = "and", limit: int = 6) -> str:
     """Write names as ``'a', 'b' and 'c'``, cut after `limit`."""
     quoted = [repr(name) for name in names]

@@ -54,3 +54,11 @@ class Gate(StrEnum):
 
     reject = "reject"
     equivalence = "equivalence"
+
+
+class Drawn(StrEnum):
+    """How audited rows were chosen."""
+
+    random = "random"
+    true = "true"
+    given = "given"

@@ -2,6 +2,7 @@
 
 import typer
 
+from evenodds.cli.audit import run_audit
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
 from evenodds.cli.plan import run_plan
@@ -18,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("test")(run_test)
+app.command("audit")(run_audit)
 app.command("prior")(run_prior)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")

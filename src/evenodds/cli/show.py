@@ -1,5 +1,6 @@
 """Results on a terminal: the words of the report, with a little colour."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -90,6 +91,22 @@ def show_paper_rates(rates: dict[str, Any], method: str) -> None:
     for (alpha, beta, n, labels), row in table.items():
         cells = "".join(f"{row[k]:>7.3f}" if k in row else f"{'':>7}" for k in numbers)
         print(f"  {alpha:.2f} / {beta:.2f}{n:>8,}  {labels:<10}{cells}")
+
+
+def show_boundary_moves(table: dict[str, Any]) -> None:
+    """Print how far each loss's boundary lies from the true one, a line for each remedy."""
+    worlds, noises = (list(dict.fromkeys(table[name].tolist())) for name in ("world", "noise"))
+    names = zip(*(table[name].tolist() for name in ("loss", "remedy", "radius")), strict=True)
+    lines = dict.fromkeys(names)
+    moves = (table["move"].round(3) + 0.0).reshape(len(lines), len(worlds) * len(noises))
+    print("Distance of the boundary of least risk from the true one, endlessly many rows:\n")
+    print(f"  {'world':<34}" + "".join(f"{world:>{9 * len(noises)}}" for world in worlds))
+    flipped = [noise.split("-")[0] for noise in noises] * len(worlds)
+    print(f"  {'loss':<15}{'remedy':<11}{'radius':<8}" + "".join(f"{one:>9}" for one in flipped))
+    for (loss, remedy, radius), row in zip(lines, moves.tolist(), strict=True):
+        size = "" if math.isinf(radius) else f"{radius:g}"
+        cells = "".join(f"{'none':>9}" if math.isinf(move) else f"{move:>+9.3f}" for move in row)
+        print(f"  {loss:<15}{remedy:<11}{size:<8}{cells}")
 
 
 def _print_facts(console: Console, pairs: list[tuple[str, str]]) -> None:

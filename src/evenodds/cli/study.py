@@ -1,4 +1,4 @@
-"""`evenodds study`: the paper's simulation, and level and power over many worlds."""
+"""`evenodds study`: the paper's simulation, level and power over many worlds, and losses."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -109,6 +109,23 @@ def run_atlas(
     for verdict in verdicts:
         typer.echo(verdict)
     _finish(written, interrupted)
+
+
+@study.command("losses")
+@guarded
+def run_losses(
+    out: Annotated[Path, typer.Option(help="Folder for the figure and the table.")],
+    seed: Annotated[int, typer.Option(help="Seed of the samples in the figure.")] = 0,
+) -> None:
+    """Measure how noise moves the boundary of each loss, and what puts it back."""
+    from evenodds.study.losses import run_losses_study  # noqa: PLC0415 - keeps help quick
+    from evenodds.validation import check_whole  # noqa: PLC0415
+
+    written, table = run_losses_study(out, seed=check_whole(seed, "--seed"))
+    from evenodds.cli.show import show_boundary_moves  # noqa: PLC0415 - rich is slow to load
+
+    show_boundary_moves(table)
+    _finish(written, interrupted=False)
 
 
 def _grid_noises(

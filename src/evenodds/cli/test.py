@@ -29,6 +29,13 @@ def run_test(
         str | None,
         typer.Option(help="Column marking toss-ups in the data: true/false, or the posterior."),
     ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of audited rows that are not in DATA, with columns true and given: more "
+            "evidence, with or without toss-ups."
+        ),
+    ] = None,
     features: Annotated[
         str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
     ] = None,
@@ -111,7 +118,8 @@ def run_test(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.audited import read_audit  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import method_settings  # noqa: PLC0415
     from evenodds.cli.progress import pass_progress, progress_bar  # noqa: PLC0415
@@ -127,7 +135,7 @@ def run_test(
         gate=gate,
         report=report,
     )
-    read = [*data, *([] if anchors is None else [str(anchors)])]
+    read = [*data, *(str(path) for path in (anchors, audit) if path is not None)]
     check_delivery(wanted, [*read, *([] if flips is None else [str(flips)])])
     reading = read_options(
         label,
@@ -140,10 +148,11 @@ def run_test(
         positive=positive,
         missing=missing.value,
     )
-    if anchors is None and anchor_column is None and method is not Method.joint:
+    if anchors is None and anchor_column is None and audit is None and method is not Method.joint:
+        instead = ", or an --audit FILE" if method is Method.boundary else ""
         raise InputError(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
-            "COL. Without any, only --method joint runs, on the shape of the curve alone."
+            f"COL{instead}. Without any, only --method joint runs, on the shape of the curve alone."
         )
     if flips is not None:
         check_flips(flips, method.value, read)
@@ -164,7 +173,10 @@ def run_test(
                 bandwidth=bandwidth,
                 kernel=kernel,
             )
-            result = run_on_rows(inputs.rows, inputs.anchors, settings, alternative.value)
+            looked_up = None if audit is None else read_audit(audit)
+            result = run_on_rows(
+                inputs.rows, inputs.anchors, settings, alternative.value, looked_up
+            )
             if flips is not None:
                 write_flips(flips, inputs.rows, result)
     name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"

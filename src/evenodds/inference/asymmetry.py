@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
+from evenodds.inference.audit.sample import Audit
 from evenodds.inference.boundary import Boundary, boundary_test
 from evenodds.inference.joint import Joint, joint_test
 from evenodds.inference.local.method import Local, local_test
@@ -38,6 +39,7 @@ def asymmetry_test(
     formula: str | None = None,
     probabilities: str | None = None,
     missing: Missing = "refuse",
+    audit: Audit | None = None,
 ) -> AsymmetryTestResult:
     r"""Test whether the labels of one class are flipped more often than the other's.
 
@@ -85,6 +87,8 @@ def asymmetry_test(
         single feature.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value; the result says how many were dropped.
+    audit : Audit, optional
+        Rows whose true label was looked up, as more evidence; with it, anchors may be left out.
 
     Returns
     -------
@@ -98,6 +102,7 @@ def asymmetry_test(
     See Also
     --------
     prior_test : When the true share of positives is known instead of anchors.
+    audit_test : When the true label of some rows is known, without features.
 
     Notes
     -----
@@ -154,11 +159,15 @@ def asymmetry_test(
         probabilities=probabilities,
         missing=missing,
     )
-    return run_on_rows(rows, known, settings, checked_alternative)
+    return run_on_rows(rows, known, settings, checked_alternative, _read_audit(audit))
 
 
 def run_on_rows(
-    rows: Rows, anchors: Anchors | None, settings: Method, alternative: Alternative
+    rows: Rows,
+    anchors: Anchors | None,
+    settings: Method,
+    alternative: Alternative,
+    audit: Audit | None = None,
 ) -> AsymmetryTestResult:
     """Run a test on any source of rows; see `asymmetry_test`."""
     _check_rarer_label(rows)
@@ -166,19 +175,29 @@ def run_on_rows(
     if known is not None and rows.encoding is not None:
         known = known.encoded(rows.encoding, rows.known_columns)
     if isinstance(settings, Joint):
-        return joint_test(rows, known, settings, alternative)
-    if known is None:
-        raise AnchorError(
-            f"anchors is None but method {type(settings).__name__.lower()!r} needs at least one: "
-            "name cases where an expert could not tell the class. Without any, only "
-            "method='joint' runs, on the shape of the curve alone; prior_test needs the true share "
-            "of positives instead."
+        return joint_test(rows, known, settings, alternative, audit)
+    if isinstance(settings, Wald | Local) and audit is not None:
+        why = (
+            "whose curve has no flip rates"
+            if isinstance(settings, Wald)
+            else "which looks at the rows around anchors only"
         )
-    if isinstance(settings, Boundary):
-        return boundary_test(rows, known, settings, alternative)
-    if isinstance(settings, Local):
+        raise InputError(
+            f"audit cannot be used with method {type(settings).__name__.lower()!r}, {why}: use "
+            "method='boundary' or 'joint', or audit_test on the audit alone."
+        )
+    if isinstance(settings, Boundary) and not (known is None and audit is None):
+        return boundary_test(rows, known, settings, alternative, audit)
+    if isinstance(settings, Wald) and known is not None:
+        return wald_test(rows, known, settings, alternative)
+    if isinstance(settings, Local) and known is not None:
         return local_test(rows, known, settings, alternative)
-    return wald_test(rows, known, settings, alternative)
+    raise AnchorError(
+        f"anchors is None but method {type(settings).__name__.lower()!r} needs at least one: "
+        "name cases where an expert could not tell the class. Without any, only "
+        "method='joint' runs, on the shape of the curve alone; prior_test needs the true share "
+        "of positives instead, audit_test rows whose true label is known."
+    )
 
 
 def _check_rarer_label(rows: Rows) -> None:
@@ -200,6 +219,15 @@ def _read_anchors(anchors: Any) -> Anchors | None:
             f"anchors is a {type(anchors).__name__}: wrap the points as evenodds.Anchors(points)."
         )
     return anchors
+
+
+def _read_audit(audit: Any) -> Audit | None:
+    """Refuse what is no audit."""
+    if audit is not None and not isinstance(audit, Audit):
+        raise InputError(
+            f"audit is a {type(audit).__name__}: wrap the labels as evenodds.Audit(true, given)."
+        )
+    return audit
 
 
 def read_method(method: str | Method) -> Method:

@@ -8,7 +8,7 @@ the normal distribution where rows are few.
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,6 +70,15 @@ def reference_for(
         return Reference()
     null = fits.at(0.0)
     return Reference(null_distribution(fits.problem, equations, null, statistic, settings))
+
+
+def refuse_bootstrap(calibration: Calibration, audit: Any) -> None:
+    """Refuse to draw labels where an audit is part of the evidence."""
+    if calibration == "bootstrap" and audit is not None:
+        raise InputError(
+            "calibration='bootstrap' draws labels, not audits: use calibration='asymptotic', or "
+            "test the audit by itself with audit_test, which is exact in small samples."
+        )
 
 
 def null_distribution(

@@ -7,11 +7,14 @@ from scipy.special import expit
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
+from evenodds.inference.audit.agreement import audit_check
+from evenodds.inference.audit.sample import Audit
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
     calibration_settings,
     reference_for,
+    refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
     anchor_check,
@@ -30,11 +33,13 @@ from evenodds.inference.lookalike import lookalike_check
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
+    Direction,
     FittedRows,
     JointStatistic,
     boundary_direction,
     grouped_scores,
     nuisance_inverse,
+    shape_blind,
 )
 from evenodds.inference.outcome import Asked, AtAnchors, outcome
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
@@ -42,6 +47,8 @@ from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketching import sketch_noise_aware
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
+from evenodds.model.noisy import NoisyFit
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
 from evenodds.validation import check_choice
 
@@ -72,22 +79,33 @@ class Boundary:
 
 
 def boundary_test(
-    rows: Rows, anchors: Anchors, settings: Boundary, alternative: Alternative
+    rows: Rows,
+    anchors: Anchors | None,
+    settings: Boundary,
+    alternative: Alternative,
+    audit: Audit | None = None,
 ) -> AsymmetryTestResult:
-    """Run the boundary test on checked rows; see `asymmetry_test`."""
-    points = anchors.points_for(rows.feature_names, rows.n_features)
-    check_weights(settings.weights, anchors)
-    fitted = FittedRows.of(rows)
+    """Run the boundary test on checked rows; see `asymmetry_test`.
+
+    Anchors may be missing where there is an audit.
+    """
+    points = None if anchors is None else anchors.points_for(rows.feature_names, rows.n_features)
+    if anchors is not None:
+        check_weights(settings.weights, anchors)
+    refuse_bootstrap(settings.calibration, audit)
+    fitted = FittedRows.of(rows).with_audit(audit)
     problem = fitted.problem
-    equations = AnchorEquations.of(anchors, points, problem)
+    equations = AnchorEquations.none(rows.n_features + 1)
+    if anchors is not None and points is not None:
+        equations = AnchorEquations.of(anchors, points, problem)
     statistic = boundary_statistic(fitted, equations, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
     null_scores = grouped_scores(problem, null_fit)
-    stated = float(statistic.equation.stated[0])
-    target = float(statistic.equation.targets[0])
+    # Checks that look at the anchors alone hold where these alone decide.
+    alone = points is not None and audit is None
     return outcome(
         Asked(
             method="boundary",
@@ -98,23 +116,29 @@ def boundary_test(
             alternative=alternative,
             rows=rows,
             anchors=anchors,
+            audit=audit,
         ),
         null,
         best,
         profile,
         reference,
-        at_anchors=AtAnchors(
-            mean_posterior=float(expit(target + null.distance)),
-            standard_error=stated * (1 - stated) * null.standard_error,
-            stated_posterior=stated,
-        ),
+        at_anchors=_at_anchors(null, statistic.equation, audit),
         checks=(
-            tipping_point(null, stated, alternative, reference),
-            _companion(fitted, statistic, equations, alternative, reference),
-            leave_one_out(null_fit, equations, null_scores, alternative, reference),
-            anchor_check(best, equations, grouped_scores(problem, best)),
+            tipping_point(null, _stated(statistic.equation), alternative, reference)
+            if alone
+            else None,
+            _companion(fitted, statistic, equations, alternative, reference)
+            if points is not None
+            else None,
+            leave_one_out(null_fit, equations, null_scores, alternative, reference)
+            if alone
+            else None,
+            anchor_check(best, equations, grouped_scores(problem, best))
+            if points is not None
+            else None,
+            audit_check(_blind(best, problem), statistic.fits.evidence, problem.audit),
             curve_shape_check(problem, best),
-            range_check(problem.small.rows, points),
+            range_check(problem.small.rows, points) if points is not None else None,
             root_check(profile),
             step_check(null_fit),
             rows_check(rows),
@@ -125,7 +149,9 @@ def boundary_test(
                 len(anchors),
                 float(anchors.tolerance.mean()),
                 best.point.rate,
-            ),
+            )
+            if anchors is not None and alone
+            else None,
         ),
         sketch=sketch_noise_aware(
             problem,
@@ -138,11 +164,37 @@ def boundary_test(
     )
 
 
+def _at_anchors(null: Direction, equation: AnchorEquations, audit: Audit | None) -> AtAnchors:
+    """Return what the labels say of the posterior at the anchors, where these alone decide."""
+    if len(equation.targets) == 0:
+        return AtAnchors()
+    stated = _stated(equation)
+    if audit is not None:
+        return AtAnchors(stated_posterior=stated)
+    return AtAnchors(
+        mean_posterior=float(expit(float(equation.targets[0]) + null.distance)),
+        standard_error=stated * (1 - stated) * null.standard_error,
+        stated_posterior=stated,
+    )
+
+
+def _stated(equation: AnchorEquations) -> float:
+    """Return the weighted mean of the stated posteriors."""
+    return float(equation.stated[0])
+
+
+def _blind(fit: NoisyFit, problem: NoisyProblem) -> NoisyFit:
+    """Return a fit as this test reads it."""
+    return fit if problem.audit is None else shape_blind(fit, problem.audit)
+
+
 def boundary_statistic(
     fitted: FittedRows, equations: AnchorEquations, settings: Boundary
 ) -> BoundaryStatistic:
     """Return the statistic; optimal weights are fixed once, at the equal-weight null fit."""
     n_anchors = len(equations.targets)
+    if n_anchors == 0:
+        return BoundaryStatistic(fitted, equations)
     equal = BoundaryStatistic(fitted, equations.averaged(equal_weights(n_anchors)))
     if settings.weights == "equal":
         return equal

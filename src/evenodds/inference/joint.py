@@ -6,11 +6,14 @@ from typing import get_args
 import numpy as np
 
 from evenodds.anchors import Anchors
+from evenodds.inference.audit.agreement import audit_check
+from evenodds.inference.audit.sample import Audit
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
     calibration_settings,
     reference_for,
+    refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
     anchor_check,
@@ -64,11 +67,16 @@ class Joint:
 
 
 def joint_test(
-    rows: Rows, anchors: Anchors | None, settings: Joint, alternative: Alternative
+    rows: Rows,
+    anchors: Anchors | None,
+    settings: Joint,
+    alternative: Alternative,
+    audit: Audit | None = None,
 ) -> AsymmetryTestResult:
     """Run the joint test on checked rows; see `asymmetry_test`."""
     points = None if anchors is None else anchors.points_for(rows.feature_names, rows.n_features)
-    fitted = FittedRows.of(rows)
+    refuse_bootstrap(settings.calibration, audit)
+    fitted = FittedRows.of(rows).with_audit(audit)
     problem = fitted.problem
     equations = AnchorEquations.none(rows.n_features + 1)
     if anchors is not None and points is not None:
@@ -78,7 +86,7 @@ def joint_test(
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     reference = joint_reference(statistic, equations, settings)
     best = statistic.fits.at(profile.estimate)
-    about_anchors: list[Diagnostic | None] = [shape_alone()]
+    about_anchors: list[Diagnostic | None] = [shape_alone()] if audit is None else []
     if points is not None:
         boundary = _boundary_pvalue(fitted, equations, alternative)
         about_anchors = [
@@ -100,6 +108,7 @@ def joint_test(
             alternative=alternative,
             rows=rows,
             anchors=anchors,
+            audit=audit,
         ),
         null,
         best,
@@ -110,6 +119,7 @@ def joint_test(
         ),
         checks=(
             *about_anchors,
+            audit_check(best, statistic.evidence, problem.audit),
             curve_shape_check(problem, best),
             root_check(profile),
             step_check(null_fit),

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evenodds.inference.audit.sample import Audit, audit_terms
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.lookalike import DataShape, data_shape
 from evenodds.inference.null_fits import NullFits
+from evenodds.model.audit_terms import AuditTerms
 from evenodds.model.evidence import Evidence
 from evenodds.model.logistic import climb
 from evenodds.model.noisy import NoisyFit, asymmetry_direction, symmetric_inverse
@@ -22,6 +24,8 @@ from evenodds.validation import FloatArray
 
 # Asymmetries that a noise rate of at most 0.49 leaves room for, less a hair.
 LIMITS = (-0.97, 0.97)
+# Information below this share of all is what rounding leaves of none.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,12 @@ class FittedRows:
         """Fit the plain curve, once for all statistics of these rows."""
         plain, optimum = climb(rows)
         return cls(NoisyProblem.of(rows, plain.scaling), optimum.coefficients)
+
+    def with_audit(self, audit: Audit | None) -> "FittedRows":
+        """Return the same with an audit in the likelihood."""
+        if audit is None:
+            return self
+        return replace(self, problem=self.problem.with_audit(audit_terms(audit, self.problem)))
 
     def shape(self) -> DataShape:
         """Return what the rows look like; with many rows, a sample of them."""
@@ -70,6 +80,9 @@ class BoundaryStatistic:
     def at(self, asymmetry: float) -> Direction:
         """Return the statistic at a hypothesised asymmetry."""
         fit = self.fits.at(asymmetry)
+        audit = self.fits.problem.audit
+        if audit is not None:
+            return joint_direction(shape_blind(fit, audit), self.fits.evidence)
         return boundary_direction(fit, self.equation, grouped_scores(self.fits.problem, fit))
 
 
@@ -118,6 +131,30 @@ def boundary_direction(
         standard_error=standard_error,
         usable=not fit.is_step,
     )
+
+
+def shape_blind(fit: NoisyFit, audit: AuditTerms) -> NoisyFit:
+    """Return a fit whose rows speak of the asymmetry only through curve and noise rate.
+
+    Their score for Delta is replaced by what their nuisance scores foretell of it, so that the
+    shape of the plateaus is not read. The efficient score of what remains weighs anchors and
+    audit as well as can be; without an audit it is the boundary statistic itself.
+    """
+    own = audit.own_at(fit.point)
+    # What is left of the rows is zero up to rounding where every row was audited.
+    left = fit.here.information - own.information
+    told = left.diagonal() > ROUNDING * fit.here.information.diagonal()
+    rows_score = np.where(told, fit.here.score - own.score, 0.0)
+    rows_information = np.where(np.outer(told, told), left, 0.0)
+    n_nuisance = len(fit.point.coefficients) + fit.rate_is_free
+    inverse = symmetric_inverse(rows_information[:n_nuisance, :n_nuisance])
+    lever = rows_information[:, :n_nuisance] @ inverse
+    blind = replace(
+        fit.here,
+        score=lever @ rows_score[:n_nuisance],
+        information=lever @ rows_information[:n_nuisance],
+    )
+    return replace(fit, here=blind.with_part(own))
 
 
 def nuisance_inverse(fit: NoisyFit) -> FloatArray:

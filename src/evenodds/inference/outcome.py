@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from evenodds.anchors import Anchors
+from evenodds.inference.audit.sample import Audit
 from evenodds.inference.noise_aware import Direction
 from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
@@ -30,6 +31,7 @@ class Asked:
     alternative: Alternative
     rows: Rows
     anchors: Anchors | None
+    audit: Audit | None = None
 
 
 def outcome(
@@ -63,6 +65,7 @@ def outcome(
         n_rows=round(rows.total_weight),
         n_features=rows.n_features,
         n_anchors=0 if anchors is None else len(anchors),
+        n_audited=0 if asked.audit is None else len(asked.audit),
         tolerance=(0.0, 0.0) if anchors is None else anchors.tolerance_range(),
         shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
         diagnostics=(*(check for check in checks if check is not None), *data_notes(rows)),

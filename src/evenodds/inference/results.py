@@ -111,8 +111,8 @@ class AsymmetryTestResult(Presented):
         The method's settings.
     positive, negative : object
         The two labels.
-    n_rows, n_features, n_anchors : int
-        Sizes; rows are counted with their frequency weights.
+    n_rows, n_features, n_anchors, n_audited : int
+        Sizes; rows are counted with their frequency weights. Audited rows are those of `audit`.
     tolerance : tuple of float
         Smallest and largest tolerance of the anchors.
     shared_tolerance : float
@@ -164,6 +164,7 @@ class AsymmetryTestResult(Presented):
     reference: Reference = field(default_factory=Reference)
     sketch: Sketch
     flip_rates: tuple[FlipRate, ...] = ()
+    n_audited: int = 0
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
@@ -217,24 +218,32 @@ class AsymmetryTestResult(Presented):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        version = values.get("schema_version")
-        if version != SCHEMA_VERSION:
-            raise InputError(
-                f"this result has schema version {version!r} but this evenodds reads "
-                f"{SCHEMA_VERSION}: test the data again."
-            )
-        values = {"flip_rates": (), **values}  # older results of this schema have none
-        absent = [part.name for part in fields(cls) if part.name not in values]
-        if absent:
-            raise InputError(f"this result has no {absent[0]!r}: it is not a whole test result.")
-        known = {part.name: values[part.name] for part in fields(cls)}
+        known = whole_fields(cls, values)
         known["tolerance"] = tuple(known["tolerance"])
-        known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
         known["flip_rates"] = tuple(FlipRate(**record) for record in known["flip_rates"])
-        table = known["profile"]
-        known["profile"] = Profile(
-            tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"]
-        )
-        known["reference"] = Reference(tuple(known["reference"]["draws"]))
         known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
+
+
+def whole_fields(record: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a stored result, with the records that every test has rebuilt."""
+    known = check_schema(record, values)
+    known["diagnostics"] = tuple(Diagnostic(**check) for check in known["diagnostics"])
+    table = known["profile"]
+    known["profile"] = Profile(tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"])
+    known["reference"] = Reference(tuple(known["reference"]["draws"]))
+    return known
+
+
+def check_schema(record: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a stored result, refusing one of another version or not whole."""
+    version = values.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"this result has schema version {version!r} but this evenodds reads "
+            f"{SCHEMA_VERSION}: test the data again."
+        )
+    absent = [part.name for part in fields(record) if part.name not in values]
+    if absent:
+        raise InputError(f"this result has no {absent[0]!r}: it is not a whole test result.")
+    return {part.name: values[part.name] for part in fields(record)}

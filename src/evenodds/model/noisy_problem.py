@@ -1,9 +1,10 @@
 """The noisy-logistic likelihood of rows, on the solver's scale."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evenodds.model.audit_terms import AuditPart, AuditTerms
 from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.scaling import Scaling
 from evenodds.rows.base import Rows, sampling_step
@@ -22,13 +23,22 @@ LAST_GAIN_MANY_ROWS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class NoisyEvaluation:
-    """The likelihood of the rows at a point, on the solver's scale, without evidence."""
+    """The likelihood at a point, on the solver's scale, without the evidence of anchors."""
 
     point: NoisyPoint
     log_likelihood: float
     score: FloatArray  # of theta, tau, Delta
     information: FloatArray
     transition: float
+
+    def with_part(self, part: AuditPart) -> "NoisyEvaluation":
+        """Return the likelihood of rows and audit together."""
+        return replace(
+            self,
+            log_likelihood=self.log_likelihood + part.log_likelihood,
+            score=self.score + part.score,
+            information=self.information + part.information,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,7 @@ class NoisyProblem:
     rows: Rows
     scaling: Scaling
     samples: tuple["NoisyProblem", ...] = ()  # of fewer rows, the smallest first
+    audit: AuditTerms | None = None
 
     @classmethod
     def of(cls, rows: Rows, scaling: Scaling) -> "NoisyProblem":
@@ -48,6 +59,15 @@ class NoisyProblem:
         chosen = [_thin(rows, rng), rows.thinned(sampling_step(rows, THINNING), rng)]
         samples = sorted((cls(sample, scaling) for sample in chosen), key=lambda s: s.rows.n_rows)
         return cls(rows, scaling, tuple(samples))
+
+    def with_audit(self, audit: AuditTerms) -> "NoisyProblem":
+        """Return the problem with an audit in its likelihood, weakened in its samples."""
+        total = self.rows.total_weight
+        samples = tuple(
+            replace(sample, audit=audit.scaled(sample.rows.total_weight / total))
+            for sample in self.samples
+        )
+        return replace(self, samples=samples, audit=audit)
 
     @property
     def small(self) -> "NoisyProblem":
@@ -67,18 +87,20 @@ class NoisyProblem:
         """Return log-likelihood, score and expected information (one full pass)."""
         sums = self.rows.sum_over_rows(NoisySums(self.outside(point), self.scaling.shift))
         factors = self.factors
-        return NoisyEvaluation(
+        rows = NoisyEvaluation(
             point=point,
             log_likelihood=sums.log_likelihood,
             score=sums.score * factors,
             information=sums.information * np.outer(factors, factors),
             transition=sums.transition,
         )
+        return rows if self.audit is None else rows.with_part(self.audit.at(point))
 
     def score(self, point: NoisyPoint) -> FloatArray:
         """Return the score of (theta, tau) (one cheap pass)."""
         sums = self.rows.sum_over_rows(NoisyScore(self.outside(point), self.scaling.shift))
-        return sums.score * self.factors[:-1]
+        rows = sums.score * self.factors[:-1]
+        return rows if self.audit is None else rows + self.audit.at(point).score[:-1]
 
     def design(self, points: FloatArray) -> FloatArray:
         """Return anchor points in the solver's coordinates, with a leading 1."""

@@ -56,14 +56,19 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
         If a column is constant or repeats others.
     """
     moments, shift = measure_columns(rows)
+    refuse_repeats(rows, moments, shift)
+    scaling = Scaling.by(shift, moments.spreads)
+    start = _least_squares_start(moments)
+    return LogisticProblem(rows, scaling), start / scaling.factors
+
+
+def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None) -> None:
+    """Raise RankError where a column is constant or repeats others."""
     means = moments.means if shift is None else moments.means + shift
     constant = moments.spreads <= CONSTANT * np.abs(means)
     if constant.any():
         _refuse_constant(rows, int(np.argmax(constant)), float(means[np.argmax(constant)]))
     _check_rank(rows, moments)
-    scaling = Scaling.by(shift, moments.spreads)
-    start = _least_squares_start(moments)
-    return LogisticProblem(rows, scaling), start / scaling.factors
 
 
 def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from evenodds.inference.results import AsymmetryTestResult
+from evenodds.inference.profiled import Profiled
 from evenodds.validation import check_between
 
 # Sizes of z that the curve is traced at, up to this far beyond the critical value.
@@ -26,7 +26,7 @@ class PowerCurve:
 
 
 def could_have_found(
-    result: AsymmetryTestResult, *, power: float = 0.8, significance: float = 0.05
+    result: Profiled, *, power: float = 0.8, significance: float = 0.05
 ) -> float | None:
     """Return the size of asymmetry that a test like this one finds with this power.
 
@@ -39,7 +39,7 @@ def could_have_found(
     return _reach(result, _critical(result, significance) + float(ndtri(wanted)))
 
 
-def power_curve(result: AsymmetryTestResult, *, significance: float = 0.05) -> PowerCurve:
+def power_curve(result: Profiled, *, significance: float = 0.05) -> PowerCurve:
     """Return how likely a test like this one is to find asymmetries of all sizes.
 
     The power of which `could_have_found` is the inverse. It looks at how far z moves with the
@@ -57,13 +57,13 @@ def power_curve(result: AsymmetryTestResult, *, significance: float = 0.05) -> P
     return PowerCurve(tuple(sizes), tuple(chances))
 
 
-def _critical(result: AsymmetryTestResult, significance: float) -> float:
+def _critical(result: Profiled, significance: float) -> float:
     """Return the size of z beyond which the test rejects."""
     above, below = result.reference.critical(significance, result.alternative)
     return max(above, -below)
 
 
-def _reach(result: AsymmetryTestResult, size: float) -> float | None:
+def _reach(result: Profiled, size: float) -> float | None:
     """Return how far from the estimate z reaches a size; None if nowhere on the scale.
 
     Labels that lean to a positive asymmetry lift z above what lower asymmetries would give. Of a

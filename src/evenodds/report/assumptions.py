@@ -38,6 +38,14 @@ def assumptions(result: AsymmetryTestResult) -> list[Assumption]:
                 "Anchors were chosen without a look at the labels, or at a model of them.",
             ),
         ]
+    if result.n_audited:
+        known.append(
+            _assumption(
+                result,
+                "The looked-up labels are right, and audited rows are flipped as often as others.",
+                "audit",
+            )
+        )
     known.append(_shape(result))
     known += [
         _assumption(

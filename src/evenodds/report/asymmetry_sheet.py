@@ -56,7 +56,7 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
             ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
         ),
         checks=result.diagnostics,
-        next_steps=next_steps(result, view.significance),
+        next_steps=next_steps(result, view.significance, view.margin),
         assumptions=assumptions(result),
         settings=[
             ("method", result.method),
@@ -100,6 +100,7 @@ def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple
     lines += [
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
         ("anchors", f"{result.n_anchors}{_tolerance(result)}"),
+        *([("audit", f"{result.n_audited:,} rows with true labels")] if result.n_audited else []),
         ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
     ]
     return lines
@@ -116,12 +117,13 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
         Key(
             "Evidence against equal flips",
             show_pvalue(result.pvalue),
-            f"z = {_minus(f'{result.statistic:.2f}')}, {result.method} test",
+            f"z = {with_minus(f'{result.statistic:.2f}')}, {result.method} test",
         ),
         Key(
             "Asymmetry, beta − alpha",
-            _minus(f"{result.asymmetry:+.3f}"),
-            f"{interval.level:.0%} interval {show_interval(interval)}",
+            with_minus(f"{result.asymmetry:+.3f}"),
+            f"{interval.level:.0%} interval {show_interval(interval)}"
+            + (", too large where labels are noisy" if result.method == "wald" else ""),
         ),
     )
     if result.alpha is None or result.beta is None:
@@ -134,7 +136,7 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
     return (*keys, rates)
 
 
-def _minus(number: str) -> str:
+def with_minus(number: str) -> str:
     """Write a negative number with a minus sign, not a hyphen."""
     return number.replace("-", "−")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from evenodds.inference.profiled import Profiled
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
 from evenodds.report.sheet import Caption
@@ -21,16 +22,23 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
         not region.low <= anchor.posterior <= region.high
         for anchor, region in zip(shown, regions, strict=True)
     )
-    sentences = [f"{outside} of {len(shown)} toss-ups lie outside their bar."]
+    one = len(shown) == 1
+    sentences = [
+        f"The toss-up lies {'outside' if outside else 'within'} its bar."
+        if one
+        else f"{outside} of {len(shown)} toss-ups lie outside their bar."
+    ]
     if len(shown) < result.n_anchors:
         sentences.append(
             f"(These are {len(shown)} of {result.n_anchors}, from the lowest to the highest.)"
         )
     pooled = result.retention_region(view.significance)
     if pooled is not None and result.mean_posterior is not None:
+        digits = 2 if pooled.high - pooled.low > 0.02 else 3
+        low, high = f"{pooled.low:.{digits}f}", f"{pooled.high:.{digits}f}"
         sentences.append(
-            f"All together the labels say {result.mean_posterior:.2f}, where {pooled.low:.2f} to "
-            f"{pooled.high:.2f} would retain uniform noise."
+            f"All together the labels say {result.mean_posterior:.{digits}f}, where {low} to "
+            f"{high} would retain uniform noise."
         )
     reading = (
         "Each row is a case that the expert called a toss-up. The bar is where equal flips of both "
@@ -39,8 +47,8 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
         "number."
         if pooled is not None
         else "Each row is a toss-up seen alone: the bar is where equal flips of both classes would "
-        "leave it, the mark is where these labels put it. The joint test weighs them together "
-        "with the shape of the curve."
+        f"leave it, the mark is where these labels put it. The {result.method} test weighs them "
+        f"together with {_besides(result)}."
     )
     return Caption(reading, " ".join(sentences))
 
@@ -52,7 +60,15 @@ def _leaning(result: AsymmetryTestResult) -> str:
     return "All rows rest on one fitted curve, so they lean together"
 
 
-def _evidence(result: AsymmetryTestResult, view: View) -> Caption:
+def _besides(result: AsymmetryTestResult) -> str:
+    """Say what a test looks at besides the anchors."""
+    audit = "the audit" if result.n_audited else ""
+    shape = "the shape of the curve" if result.method == "joint" else ""
+    return " and ".join(part for part in (shape, audit) if part)
+
+
+def evidence_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for z by asymmetry."""
     interval = result.confidence_interval(1 - view.significance)
     shown = result.equivalence(view.margin)
     within = "is shown" if shown.pvalue < view.significance else "is not shown"
@@ -69,7 +85,8 @@ def _evidence(result: AsymmetryTestResult, view: View) -> Caption:
     return Caption(reading, finding)
 
 
-def _power(result: AsymmetryTestResult, view: View) -> Caption:
+def power_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for what a test could have found."""
     reach = could_have_found(result, significance=view.significance)
     finding = (
         "These data could hardly have found an asymmetry of any size."
@@ -139,8 +156,8 @@ def _boundary(result: AsymmetryTestResult, view: View) -> Caption:
 
 _CAPTIONS: dict[str, Callable[[AsymmetryTestResult, View], Caption]] = {
     "anchors": _anchors,
-    "evidence": _evidence,
-    "power": _power,
+    "evidence": evidence_caption,
+    "power": power_caption,
     "fit": _fit,
     "boundary": _boundary,
 }

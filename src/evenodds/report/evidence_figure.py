@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evenodds.inference.profile import ConfidenceInterval
-from evenodds.inference.results import AsymmetryTestResult
+from evenodds.inference.profiled import Profiled
 from evenodds.report.style import (
     BAND,
     BLACK,
@@ -27,7 +27,7 @@ LARGE = 5.5
 
 
 @in_house_style
-def evidence_figure(result: AsymmetryTestResult, view: View) -> Figure:
+def evidence_figure(result: Profiled, view: View) -> Figure:
     """Draw z, where it is not rejected, the estimate with its interval, and the margin."""
     figure, axes = new_figure(width=NARROW_WIDTH, height=3.5)
     panel = axes[0, 0]
@@ -78,9 +78,7 @@ def evidence_figure(result: AsymmetryTestResult, view: View) -> Figure:
     return figure
 
 
-def _draw_band(
-    panel: Axes, result: AsymmetryTestResult, view: View, edges: tuple[float, float]
-) -> None:
+def _draw_band(panel: Axes, result: Profiled, view: View, edges: tuple[float, float]) -> None:
     """Shade the values of z that do not reject, by the test as it was asked."""
     above, below = result.reference.critical(view.significance, result.alternative)
     bottom = edges[0] if result.alternative == "greater" else max(below, edges[0])
@@ -89,9 +87,7 @@ def _draw_band(
     panel.axhspan(bottom, top, color=BAND, alpha=0.7, linewidth=0, zorder=0, label=label)
 
 
-def _limits(
-    result: AsymmetryTestResult, interval: ConfidenceInterval, margin: float
-) -> tuple[float, float]:
+def _limits(result: Profiled, interval: ConfidenceInterval, margin: float) -> tuple[float, float]:
     """Return asymmetries that hold the interval, none at all, and the margin.
 
     A side without a bound is shown as far as z is known, or already large.

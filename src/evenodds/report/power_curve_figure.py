@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from evenodds.inference.results import AsymmetryTestResult
+from evenodds.inference.profiled import Profiled
 from evenodds.planning.hindsight import could_have_found, power_curve
 from evenodds.report.style import (
     BLUE,
@@ -19,7 +19,7 @@ MARKED = 0.8
 
 
 @in_house_style
-def power_curve_figure(result: AsymmetryTestResult, view: View) -> Figure:
+def power_curve_figure(result: Profiled, view: View) -> Figure:
     """Draw the power of a test like this one, and what it finds four times out of five."""
     figure, axes = new_figure(width=NARROW_WIDTH, height=2.9)
     panel = axes[0, 0]

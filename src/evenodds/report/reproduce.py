@@ -21,6 +21,9 @@ def python_call(result: AsymmetryTestResult) -> str:
         f"alternative={result.alternative!r}",
         f"positive={result.positive!r}",
     ]
+    if result.n_audited:
+        lines.append(f"# audit: eo.Audit of the {result.n_audited:,} rows with true labels")
+        arguments.append("audit=audit")
     if any(check.name == "groups" for check in result.diagnostics):
         arguments.append("groups=groups")
     lines += ["result = eo.asymmetry_test(", *(f"    {part}," for part in arguments), ")"]

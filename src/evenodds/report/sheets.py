@@ -8,7 +8,9 @@ from evenodds.report.view import View
 
 # Module and function by one name, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
+    "AnnotatorAuditResult": "annotator_sheet",
     "AsymmetryTestResult": "asymmetry_sheet",
+    "AuditTestResult": "audit_sheet",
 }
 
 

@@ -4,19 +4,32 @@ A verdict never claims more than the test shows. A rejection speaks against unif
 noise; anything else is a failure to reject, with what could still be true.
 """
 
+from typing import Final
+
 from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.profile import ConfidenceInterval
+from evenodds.inference.profiled import Profiled
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.planning.hindsight import could_have_found
 
+# A label longer than this is cut in sentences; the table of settings has it whole.
+LONGEST_LABEL: Final = 60
 
-def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
-    """Return the outcome of an asymmetry test in two or three sentences."""
+
+def verdict(result: Profiled, significance: float = 0.05) -> str:
+    """Return the outcome of a test of an asymmetry in two or three sentences."""
     interval = result.confidence_interval(1 - significance)
     if result.pvalue < significance:
         sentences = [_rejection(result, significance), _size(result, interval)]
-        if any(check.concern for check in result.diagnostics):
+        if _doubted(result):
             sentences.append("See what to doubt before acting on it.")
+    elif _leans_away(result, significance):
+        sentences = [
+            f"Not that way round ({show_pvalue(result.pvalue)}): {_asked_about(result)}, but the "
+            "labels lean the other way.",
+            f"Asymmetries (beta - alpha) {show_interval(interval)} fit them; a two-sided test says "
+            "whether equal flips do.",
+        ]
     else:
         sentences = [
             f"Uniform noise is not rejected ({show_pvalue(result.pvalue)}).",
@@ -24,28 +37,33 @@ def verdict(result: AsymmetryTestResult, significance: float = 0.05) -> str:
             f"asymmetries (beta - alpha) {show_interval(interval)} fit these labels too.",
             _could_have_found(result, significance),
         ]
+        if _doubted(result):
+            sentences.append("See what to doubt before relying on it.")
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def headline(result: AsymmetryTestResult, significance: float = 0.05, margin: float = 0.05) -> str:
+def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
-    more, less = _flipped_more(result)
-    doubted = any(check.concern for check in result.diagnostics)
+    more, less = flipped_more(result)
+    doubted = _doubted(result)
     small = result.equivalence(margin).pvalue < significance
     size = f"{100 * margin:g} in 100"
     if result.pvalue < significance:
         by_how_much = f", though by less than {size}" if small else ""
         if doubted:
             return (
-                f"It seems so, with reasons to doubt: {more!r} looks flipped more often than "
-                f"{less!r}{by_how_much}."
+                f"It seems so, with reasons to doubt: {more} looks flipped more often than "
+                f"{less}{by_how_much}."
             )
-        return f"Yes: {more!r} is flipped more often than {less!r}{by_how_much}."
+        return f"Yes: {more} is flipped more often than {less}{by_how_much}."
     if small and doubted:
         return f"It seems not by much, with reasons to doubt: any difference looks below {size}."
     if small:
         return f"Not by much: any difference is shown to be below {size}, though not to be none."
-    return "Not shown: these labels fit equal flips, and unequal ones too."
+    if _leans_away(result, significance):
+        return f"Not that way round: {_asked_about(result)}; the labels lean the other way."
+    reserve = ", with reasons to doubt" if doubted else ""
+    return f"Not shown{reserve}: these labels fit equal flips, and unequal ones too."
 
 
 def prior_verdict(result: PriorTestResult, significance: float = 0.05) -> str:
@@ -60,23 +78,32 @@ def prior_verdict(result: PriorTestResult, significance: float = 0.05) -> str:
     )
 
 
-def next_steps(result: AsymmetryTestResult, significance: float = 0.05) -> list[str]:
-    """Return what a user can do now, most useful first."""
+def next_steps(
+    result: AsymmetryTestResult, significance: float = 0.05, margin: float | None = None
+) -> list[str]:
+    """Return what a user can do now, most useful first.
+
+    With a `margin`, what it already shows is not asked for again.
+    """
+    settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips"
     if result.pvalue >= significance:
-        return [
-            "To find smaller asymmetries, collect more rows or more toss-up cases.",
-            "To support uniform noise, test equivalence with a margin you can live with: "
-            "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05.",
-        ]
-    more, less = _flipped_more(result)
-    doubted = any(check.concern for check in result.diagnostics)
-    settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips."
+        steps = [f"{settle}, and can hide them."] if _doubted(result) else []
+        if _leans_away(result, significance):
+            steps.append("To ask about either class, test again with alternative 'two-sided'.")
+        steps.append("To find smaller asymmetries, collect more rows or more toss-up cases.")
+        if margin is None or result.equivalence(margin).pvalue >= significance:
+            steps.append(
+                "To support uniform noise, test equivalence with a margin you can live with: "
+                "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05."
+            )
+        return steps
+    more, less = flipped_more(result)
     return [
-        *([settle] if doubted else []),
-        f"Relabel: have an expert look again at rows labelled {less!r} that look like {more!r}; "
+        *([f"{settle}."] if _doubted(result) else []),
+        f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
         "evenodds test --flips flips.csv ranks them.",
         "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "
-        "these labels.",
+        "these labels; corrected_loss does the same for other losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
     ]
 
@@ -91,6 +118,8 @@ def show_pvalue(pvalue: float) -> str:
 
 def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     """Write an interval, saying in words where it has no bound."""
+    if max(abs(interval.low), abs(interval.high)) < 0.05:
+        digits = max(digits, 3)  # two would show a narrow one as -0.00 to +0.01
     low, high = f"{interval.low:+.{digits}f}", f"{interval.high:+.{digits}f}"
     if interval.low_is_limit and interval.high_is_limit:
         return "of any size and sign"
@@ -101,24 +130,33 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     return f"from {low} to {high}"
 
 
-def _rejection(result: AsymmetryTestResult, significance: float) -> str:
+def show_label(label: object) -> str:
+    """Write a label as it would be typed, a very long one cut."""
+    written = repr(label)
+    return written if len(written) <= LONGEST_LABEL else f"{written[: LONGEST_LABEL - 2]}…'"
+
+
+def _rejection(result: Profiled, significance: float) -> str:
     """Say which way the labels lean, and how strong the evidence is."""
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     strength = "strongly rejected" if result.pvalue < significance / 50 else "rejected"
-    basis = "" if result.n_anchors else ", from the shape of the curve alone"
+    shape_alone = isinstance(result, AsymmetryTestResult) and not (
+        result.n_anchors or result.n_audited
+    )
+    basis = ", from the shape of the curve alone" if shape_alone else ""
     return (
         f"Uniform noise is {strength} ({show_pvalue(result.pvalue)}{basis}): rows that are truly "
-        f"{more!r} are flipped more often than rows that are truly {less!r}."
+        f"{more} are flipped more often than rows that are truly {less}."
     )
 
 
-def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
+def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
     if result.method == "wald":
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
     if any(check.name == "estimate" for check in result.diagnostics):
         return ""  # no asymmetry fits, so there is no size to speak of
-    more, less = _flipped_more(result)
+    more, less = flipped_more(result)
     if result.statistic < 0:
         few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
     else:
@@ -126,21 +164,44 @@ def _size(result: AsymmetryTestResult, interval: ConfidenceInterval) -> str:
     if few < 0.005:
         return ""  # nothing to count: the interval reaches down to none
     count = f"about {100 * few:.0f} to {100 * many:.0f}" if bounded else f"at least {100 * few:.0f}"
-    return f"Of every 100, {count} more true {more!r} are flipped than true {less!r}."
+    return f"Of every 100, {count} more true {more} are flipped than true {less}."
 
 
-def _could_have_found(result: AsymmetryTestResult, significance: float) -> str:
+def _could_have_found(result: Profiled, significance: float) -> str:
     """Say what asymmetry this data would have found, four times out of five."""
     if result.method == "wald":
         return ""  # the plain curve overstates asymmetries, and what it could have found
     reach = could_have_found(result, power=0.8, significance=significance)
     if reach is None:
         return "These data could hardly have found an asymmetry of any size."
+    if result.alternative != "two-sided":
+        reach = reach if result.alternative == "greater" else -reach
+        return f"An asymmetry of about {reach:+.2f} would have been found four times out of five."
     return f"An asymmetry of about {reach:.2f} would have been found four times out of five."
 
 
-def _flipped_more(result: AsymmetryTestResult) -> tuple[object, object]:
-    """Return the class that loses more labels, and the other."""
+def _doubted(result: Profiled) -> bool:
+    """Tell whether anything that was checked gives reason to doubt."""
+    return any(check.concern for check in result.diagnostics)
+
+
+def _leans_away(result: Profiled, significance: float) -> bool:
+    """Tell whether a one-sided test would have rejected, had it been asked the other way."""
+    return result.alternative != "two-sided" and result.pvalue > 1 - significance
+
+
+def _asked_about(result: Profiled) -> str:
+    """Say what a one-sided test was asked, as what it has not shown."""
+    asked = (result.negative, result.positive)
+    more, less = asked if result.alternative == "greater" else asked[::-1]
+    return (
+        f"{show_label(more)} is not shown to be flipped more often than {show_label(less)}, as "
+        "was asked"
+    )
+
+
+def flipped_more(result: Profiled) -> tuple[str, str]:
+    """Return the class that loses more labels, and the other, as they are written."""
     if result.statistic < 0:
-        return result.positive, result.negative
-    return result.negative, result.positive
+        return show_label(result.positive), show_label(result.negative)
+    return show_label(result.negative), show_label(result.positive)

@@ -54,7 +54,7 @@ def read_labels(y: Any, positive: Any = None, name: str = "y") -> Labels:
     if len(values) == 0:
         raise InputError(f"{name} is empty: give one label a row.")
     numeric = values.dtype.kind in "iufb"
-    low, high = _two_numbers(values, name) if numeric else _two_of_any_kind(values, name)
+    low, high = _two_labels(values, name)
     chosen, other = _choose_positive(low, high, positive)
     stored = chosen
     if not numeric:  # a byte a row from here on, however long the labels are
@@ -91,22 +91,10 @@ def plain(label: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _two_numbers(values: NDArray[Any], name: str) -> tuple[Any, Any]:
-    """Return the two values of a numeric column without sorting it."""
-    low, high = values.min(), values.max()
-    if np.isnan(low) or np.isnan(high):
-        _refuse_missing(np.isnan(values), name)
-    if np.isinf(low) or np.isinf(high):
-        raise InputError(f"{name} holds an infinite value: labels must be two ordinary values.")
-    if low == high:
-        _refuse_one_label(low, name)
-    if not np.logical_or(values == low, values == high).all():
-        _refuse_many_labels(np.unique(values), name)
-    return low, high
-
-
-def _two_of_any_kind(values: NDArray[Any], name: str) -> tuple[Any, Any]:
-    """Return the two values of a column of strings or other objects, in sort order."""
+def distinct_labels(values: NDArray[Any], name: str) -> list[Any]:
+    """Return the labels of a column in sort order, refusing missing and infinite ones."""
+    if values.dtype.kind in "iufb":
+        return _distinct_numbers(values, name)
     try:
         distinct = set(values.tolist())
     except TypeError:
@@ -114,16 +102,36 @@ def _two_of_any_kind(values: NDArray[Any], name: str) -> tuple[Any, Any]:
     if any(is_missing(value) for value in distinct):
         missing = np.fromiter(map(is_missing, values.tolist()), bool, len(values))
         _refuse_missing(missing, name)
-    if len(distinct) == 1:
-        _refuse_one_label(distinct.pop(), name)
     try:
         ordered = sorted(distinct)
     except TypeError:
         ordered = sorted(distinct, key=str)
     _refuse_spellings(ordered, name)
-    if len(ordered) > 2:
-        _refuse_many_labels(ordered, name)
-    return ordered[0], ordered[1]
+    return ordered
+
+
+def _distinct_numbers(values: NDArray[Any], name: str) -> list[Any]:
+    """Return the values of a numeric column, without sorting it where they are two."""
+    low, high = values.min(), values.max()
+    if np.isnan(low) or np.isnan(high):
+        _refuse_missing(np.isnan(values), name)
+    if np.isinf(low) or np.isinf(high):
+        raise InputError(f"{name} holds an infinite value: labels must be two ordinary values.")
+    if low == high:
+        return [low]
+    if not np.logical_or(values == low, values == high).all():
+        return list(np.unique(values))
+    return [low, high]
+
+
+def _two_labels(values: NDArray[Any], name: str) -> tuple[Any, Any]:
+    """Return the two labels of a column, the lower first."""
+    labels = distinct_labels(values, name)
+    if len(labels) == 1:
+        _refuse_one_label(labels[0], name)
+    if len(labels) > 2:
+        _refuse_many_labels(labels, name)
+    return labels[0], labels[1]
 
 
 def is_missing(value: Any) -> bool:

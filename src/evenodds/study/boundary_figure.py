@@ -81,19 +81,19 @@ def boundary_figure(
     for panel, share, rng in zip(axes.flat, (0.5, RARE_SHARE), streams, strict=True):
         world = two_bells(share)
         features, labels = world.draw_rows(n_rows, rng)
-        _draw_points(panel, features[:POINTS_SHOWN], labels[:POINTS_SHOWN] == 1)
-        _draw_boundary(panel, world.log_odds, TRUE_LINE)
+        draw_points(panel, features[:POINTS_SHOWN], labels[:POINTS_SHOWN] == 1)
+        draw_boundary(panel, world.log_odds, TRUE_LINE)
         for noise, line in fitted:
             fit = fit_logistic(features, noise.flip(labels, rng))
-            _draw_boundary(panel, fit.log_odds, line)
+            draw_boundary(panel, fit.log_odds, line)
         panel.set(xlabel="First feature", aspect="equal")
     axes[0, 0].set(ylabel="Second feature", xlim=(-REACH, REACH), ylim=(-REACH, REACH))
     letter_panels(axes, ["Equally common classes", f"{100 * RARE_SHARE:g} % positives"])
-    _add_legend(figure, [TRUE_LINE, *(line for _, line in fitted)])
+    add_legend(figure, [TRUE_LINE, *(line for _, line in fitted)])
     return figure
 
 
-def _draw_points(panel: Axes, features: FloatArray, positive: NDArray[np.bool_]) -> None:
+def draw_points(panel: Axes, features: FloatArray, positive: NDArray[np.bool_]) -> None:
     """Draw rows by their true class, faintly."""
     for rows, (marker, color, _) in zip((positive, ~positive), MARKS, strict=True):
         panel.scatter(
@@ -107,17 +107,31 @@ def _draw_points(panel: Axes, features: FloatArray, positive: NDArray[np.bool_])
         )
 
 
-def _draw_boundary(panel: Axes, log_odds: Callable[[FloatArray], FloatArray], line: Line) -> None:
+def draw_boundary(
+    panel: Axes,
+    log_odds: Callable[[FloatArray], FloatArray],
+    line: Line,
+    *,
+    width: float = 1.6,
+    opacity: float = 1.0,
+) -> None:
     """Draw where the log-odds are 0."""
     ticks = np.linspace(-REACH, REACH, 41)
     across, up = np.meshgrid(ticks, ticks)
     heights = log_odds(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
     panel.contour(
-        across, up, heights, levels=[0], colors=line.color, linestyles=[line.style], linewidths=1.6
+        across,
+        up,
+        heights,
+        levels=[0],
+        colors=line.color,
+        linestyles=[line.style],
+        linewidths=width,
+        alpha=opacity,
     )
 
 
-def _add_legend(figure: Figure, lines: list[Line]) -> None:
+def add_legend(figure: Figure, lines: list[Line]) -> None:
     """Name the lines and the points below the panels."""
     handles = [
         Line2D([], [], color=line.color, linestyle=line.style, label=line.label) for line in lines

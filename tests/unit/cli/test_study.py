@@ -43,6 +43,16 @@ def test_the_atlas(command, tmp_path):
     assert (tmp_path / "atlas.parquet").exists()
 
 
+def test_the_losses(command, tmp_path):
+    result = command(f"study losses --out {tmp_path}")
+    assert result.exit_code == 0
+    lines = {" ".join(line.split()) for line in result.stdout.splitlines()}
+    assert "logistic none +0.000 +0.000 +1.268 +0.000 +0.279 +1.370" in lines
+    assert "hinge none 20 +0.000 +0.000 +0.951 +0.008 none none" in lines
+    names = {"boundary_moves.csv", "restored_boundaries.png", "restored_boundaries.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -50,6 +60,7 @@ def test_the_atlas(command, tmp_path):
         ("paper --out {out} --runs 0", "--runs is 0 but must be a whole number of at least 1"),
         ("paper --out {out} --world nowhere", "world is 'nowhere'"),
         ("atlas --out {out} --worlds nowhere", "world is 'nowhere'"),
+        ("losses --out {out} --seed -1", "--seed is -1 but must be a whole number"),
         ("atlas --out {out} --workers 0", "--workers is 0 but must be a whole number"),
     ],
 )

@@ -9,12 +9,15 @@ import pytest
 from evenodds.model.covariance import GroupedScores, SquaredScores
 from evenodds.model.curve_bins import CurveBins
 from evenodds.model.flattening import FlatteningSums
+from evenodds.model.losses.corrected import corrected_loss
+from evenodds.model.losses.risk import RiskSum
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_link import BendSums
 from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.plane import CellCounts, Projection
 from evenodds.model.separation import Disagreements, Extremes, Frame, SignedRows
 from evenodds.model.sums import Information, Moments, Score, WeightedGram
+from evenodds.noise import ClassConditionalNoise
 from evenodds.rows.base import Block, PositiveWeight
 from evenodds.rows.missing import MissingPlaces
 from evenodds.rows.span import Span
@@ -51,6 +54,8 @@ SUMS = {
     "GroupedNoisyScores": lambda theta: GroupedNoisyScores(noisy(theta), None, N_GROUPS),
     "CurveBins": lambda theta: CurveBins(noisy(theta), None, (-1.0, 1.0), 0.2),
     "CurveBins, shifted": lambda theta: CurveBins(noisy(theta), theta[1:], (-1.0, 1.0)),
+    "RiskSum": lambda theta: RiskSum(backward(), theta, None),
+    "RiskSum, shifted": lambda theta: RiskSum(backward(), theta, theta[1:]),
     "CellCounts": lambda theta: CellCounts(projection(theta), None),
 }
 
@@ -67,6 +72,10 @@ def projection(theta):
     levers = np.column_stack([theta[1:], theta[1:] ** 2])
     corner = np.ones(2)
     return Projection((0, 0), levers, corner, 0.0, corner, -corner, 2 * corner)
+
+
+def backward():
+    return corrected_loss("logistic", ClassConditionalNoise(0.3, 0.1))
 
 
 def noisy(theta):

@@ -53,6 +53,11 @@ def test_some_of_many_anchors_are_told(rejecting, view):
     assert "(These are 3 of 40, from the lowest to the highest.)" in words(many, "anchors", view)
 
 
+def test_a_toss_up_alone_is_told_of_alone(labelled, view):
+    result = eo.asymmetry_test(labelled.X, labelled.y, eo.Anchors([[0.0, 0.0]]))
+    assert caption(result, "anchors", view).finding.startswith("The toss-up lies within its bar.")
+
+
 def test_the_joint_test_has_no_row_for_all(joint, view):
     assert "with the shape of the curve" in words(joint, "anchors", view)
     assert "All together" not in words(joint, "anchors", view)

@@ -90,6 +90,42 @@ def test_an_asymmetry_shown_to_be_small_is_said_so(retaining, pvalue, doubted, w
     assert headline(result, margin=0.3).startswith(words)
 
 
+def test_a_retaining_run_with_doubts_says_so_first(retaining, doubtful):
+    result = replace(doubtful, pvalue=0.5)
+    assert headline(result).startswith("Not shown, with reasons to doubt")
+    assert verdict(result).endswith("See what to doubt before relying on it.")
+    assert next_steps(result)[0].startswith("Settle the doubts first")
+    assert "doubt" not in f"{headline(retaining)} {verdict(retaining)}"
+
+
+@pytest.mark.parametrize(
+    ("alternative", "more", "less"), [("greater", "healthy", "ill"), ("less", "ill", "healthy")]
+)
+def test_labels_that_lean_the_other_way_are_said_to(rejecting, alternative, more, less):
+    result = replace(rejecting, alternative=alternative, pvalue=0.9999)
+    asked = f"{more!r} is not shown to be flipped more often than {less!r}, as was asked"
+    assert headline(result) == f"Not that way round: {asked}; the labels lean the other way."
+    assert f"{asked}, but the labels lean the other way." in verdict(result)
+    assert "fit equal flips" not in headline(result) + verdict(result)
+    assert "alternative 'two-sided'" in next_steps(result)[0]
+
+
+def test_equivalence_that_is_shown_is_not_asked_for(retaining):
+    assert any("equivalence" in step for step in next_steps(retaining, margin=0.01))
+    assert not any("equivalence" in step for step in next_steps(retaining, margin=0.9))
+
+
+def test_what_a_one_sided_test_could_have_found_has_its_sign(retaining):
+    result = replace(retaining, alternative="less", pvalue=0.5)
+    assert "An asymmetry of about -0." in verdict(result)
+
+
+def test_a_very_long_label_is_cut_in_sentences(rejecting):
+    result = replace(rejecting, positive="certainly " * 30)
+    assert "certainly certainly" in headline(result)
+    assert len(headline(result)) < 200
+
+
 def test_doubts_are_to_be_settled_first(rejecting, doubtful):
     assert next_steps(doubtful)[0].startswith("Settle the doubts first")
     assert next_steps(rejecting)[0].startswith("Relabel")
@@ -232,6 +268,14 @@ def test_an_impossible_level_leaves_no_file(refused, rejecting, tmp_path):
     with refused("significance is 0 but must be above 0 and below 1."):
         rejecting.report(tmp_path / "report.html", significance=0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_has_no_empty_parts():
+    audited = eo.annotator_audit([1, 1, 0, 0] * 9, [1, 0, 0, 0] * 9, ["Ann", "Bo", "Ann", "Bo"] * 9)
+    page = page_of(audited)
+    assert "#figures" not in page
+    assert "#checks" not in page
+    assert page.count("<section") == page.count("</section>") == 8
 
 
 def test_a_notebook_shows_the_first_section(rejecting):

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.report.verdict import next_steps, prior_verdict, show_pvalue, verdict
+from evenodds.inference.profile import ConfidenceInterval
+from evenodds.report.verdict import (
+    next_steps,
+    prior_verdict,
+    show_interval,
+    show_pvalue,
+    verdict,
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +67,14 @@ def test_a_prior_verdict_names_its_null(null, what):
 
 def test_a_prior_verdict_never_claims_that_labels_are_right():
     assert "does not show that labels are right" in prior_verdict(eo.prior_test(30, 100, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(-0.123, 0.456, "from -0.12 to +0.46"), (-0.0012, 0.0098, "from -0.001 to +0.010")],
+)
+def test_a_narrow_interval_gets_another_digit(low, high, shown):
+    interval = ConfidenceInterval(
+        low=low, high=high, level=0.95, low_is_limit=False, high_is_limit=False
+    )
+    assert show_interval(interval) == shown

@@ -113,10 +113,11 @@ def test_a_result_survives_json(with_ends):
     assert again == with_ends
 
 
-def test_a_result_without_rates_of_an_older_version_is_read(found):
-    older = found.to_dict()
-    del older["flip_rates"]
-    assert eo.AsymmetryTestResult.from_dict(older) == found
+def test_an_audit_is_for_other_methods(lost, refused):
+    X, y = lost
+    audit = eo.Audit(y[:50], y[:50])
+    with refused("audit cannot be used with method 'local', which looks at the rows around"):
+        eo.asymmetry_test(X, y, eo.Anchors(POINTS), method="local", audit=audit)
 
 
 def test_the_statistic_alone_is_that_of_the_result(lost, found):

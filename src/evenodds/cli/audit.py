@@ -1,0 +1,159 @@
+"""`evenodds audit`: the test on rows whose true label was looked up."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenodds.cli.choices import Drawn, Format, Gate, Side
+from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.guard import guarded
+
+
+@guarded
+def run_audit(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Audited rows: CSV, TSV, Parquet or Feather files, or - for CSV on standard "
+            "input. Rows without a true label are counted as not audited."
+        ),
+    ] = None,
+    true: Annotated[str | None, typer.Option(help="Column of true labels.")] = None,
+    given: Annotated[str | None, typer.Option(help="Column of given labels.")] = None,
+    annotator: Annotated[
+        str | None, typer.Option(help="Column of annotators: one test for each of them.")
+    ] = None,
+    sampled_by: Annotated[
+        Drawn,
+        typer.Option(help="How rows were chosen: at random, by true class, or by given label."),
+    ] = Drawn.random,
+    given_counts: Annotated[
+        str | None,
+        typer.Option(
+            help="For --sampled-by given: rows of the whole data by given label, as "
+            "no=9000,yes=1000. Default: counted in DATA, if it holds rows that were not audited."
+        ),
+    ] = None,
+    alternative: Annotated[
+        Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
+    ] = Side.two_sided,
+    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Output for people or for programs.")
+    ] = Format.text,
+    gate: Annotated[
+        Gate | None,
+        typer.Option(
+            help="Exit with 1 if equal flips are rejected (reject), or if the asymmetry is not "
+            "shown to be within the margin (equivalence)."
+        ),
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="Margin for --gate equivalence, such as 0.05.")
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Instead: how many rows to audit, with --alpha, --beta.")
+    ] = False,
+    alpha: Annotated[
+        float | None, typer.Option(help="For --plan: share of positives flipped, to be found.")
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="For --plan: share of negatives flipped, to be found.")
+    ] = None,
+    prior: Annotated[
+        float | None, typer.Option(help="For --plan: share of rows that are truly positive.")
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="For --plan by class: share of the audit drawn from the positives."),
+    ] = None,
+    power: Annotated[float, typer.Option(help="For --plan: probability of finding it.")] = 0.8,
+    runs: Annotated[
+        int, typer.Option(help="For --plan: simulated audits to check it with; 0 for none.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(help="For --plan: seed of the simulation.")] = 0,
+) -> None:
+    """Test whether one class is flipped more often, on rows whose true label was looked up.
+
+    Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
+    """
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+
+    if plan:
+        if data:
+            raise InputError(
+                "--plan goes without DATA: it tells how many rows to audit, before they are."
+            )
+        _plan(
+            alpha,
+            beta,
+            output_format,
+            prior=prior,
+            share=share,
+            power=power,
+            runs=runs,
+            seed=seed,
+            sampled_by=sampled_by.value,
+            alternative=alternative.value,
+            significance=significance,
+        )
+        return
+    for_plans = {"--alpha": alpha, "--beta": beta, "--prior": prior, "--share": share}
+    needless = [option for option, value in for_plans.items() if value is not None]
+    if needless:
+        raise InputError(f"{needless[0]} goes with --plan, which tells how many rows to audit.")
+    if not data:
+        raise InputError(
+            "name a file of audited rows, with --true COL and --given COL; or --plan with --alpha "
+            "and --beta, to learn how many rows to audit."
+        )
+    if true is None or given is None:
+        absent = "--true" if true is None else "--given"
+        raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
+    wanted = Delivery(
+        output_format=output_format,
+        significance=significance,
+        margin=margin,
+        gate=gate,
+        report=report,
+    )
+    check_delivery(wanted, data)
+    from evenodds.cli.audited import audit_file, read_audit_file, read_counts  # noqa: PLC0415
+
+    rows = read_audit_file(data, true, given, annotator)
+    result = audit_file(
+        rows,
+        sampled_by=sampled_by.value,
+        given_counts=read_counts(given_counts),
+        alternative=alternative.value,
+        positive=positive,
+    )
+    name = f"{', '.join(Path(part).name for part in data)}: {given}"
+    deliver(result, wanted, name=name)
+
+
+def _plan(
+    alpha: float | None, beta: float | None, output_format: Format, **options: object
+) -> None:
+    """Print how many rows to audit."""
+    from evenodds.cli.plan import read_noise  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.planning.audit_size import audit_size  # noqa: PLC0415
+    from evenodds.report.audit_size_text import audit_size_verdict  # noqa: PLC0415
+
+    noise = read_noise(alpha, beta)
+    if noise is None:
+        raise InputError("--plan needs --alpha and --beta: the flip rates that should be found.")
+    size = audit_size(noise, **options)  # type: ignore[arg-type]
+    if output_format is Format.json:
+        document = {**size.to_dict(), "verdict": audit_size_verdict(size)}
+        typer.echo(json.dumps(document, indent=2))
+        return
+    typer.echo(str(size))

@@ -1,0 +1,1 @@
+"""Tests from rows whose true label was looked up."""

@@ -1,0 +1,54 @@
+"""Does an audit agree with what rows and anchors say of the flips?"""
+
+import numpy as np
+from scipy.special import chdtrc
+
+from evenodds.inference.results import Diagnostic
+from evenodds.model.audit_terms import AuditTerms
+from evenodds.model.evidence import Evidence
+from evenodds.model.noisy import NoisyFit, symmetric_inverse
+
+DOUBT_BELOW = 0.01
+# Directions in which the rows know less than this share of what the audit knows cannot disagree.
+SAYS_NOTHING = 1e-3
+
+
+def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> Diagnostic | None:
+    """Test the audit's flip rates against those of the rows, with the asymmetry free.
+
+    A score test of two more parameters, by which the rates of the audit differ.
+    """
+    if audit is None:
+        return None
+    score, precision = audit.rates_at(fit.point)
+    n_parameters = len(fit.point.coefficients)
+    n_free = evidence.basis.shape[1]
+    # Free coefficients, tau and Delta; how alpha and beta move with them.
+    basis = np.zeros((n_parameters + 2, n_free + 2))
+    basis[:n_parameters, :n_free] = evidence.basis
+    basis[n_parameters:, n_free:] = np.eye(2)
+    moves = np.zeros((2, n_free + 2))
+    moves[:, -2:] = [[1, -0.5], [1, 0.5]]
+    prior = np.zeros_like(fit.here.information)
+    prior[:n_parameters, :n_parameters] = evidence.precision
+    total = basis.T @ (fit.here.information + prior) @ basis
+    shared = precision @ moves
+    covariance = precision - shared @ symmetric_inverse(total) @ shared.T
+    scale = np.sqrt(np.maximum(precision.diagonal(), 1e-300))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    kept = values > SAYS_NOTHING
+    rank = int(kept.sum())
+    if rank == 0:
+        return None
+    statistic = float(((vectors[:, kept].T @ (score / scale)) ** 2 / values[kept]).sum())
+    pvalue = float(chdtrc(rank, statistic))
+    concern = pvalue < DOUBT_BELOW
+    message = (
+        f"The audit does not fit what rows and anchors say of the flips (p = {pvalue:.2g}): the "
+        "audit, an anchor or the curve is wrong, or the audited rows are of another kind."
+        if concern
+        else f"The audit fits what rows and anchors say of the flips (p = {pvalue:.2g})."
+    )
+    return Diagnostic(
+        name="audit", message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    )

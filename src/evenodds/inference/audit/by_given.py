@@ -1,0 +1,230 @@
+"""The score test of an audit drawn by given class (theory page, "Audited by given class").
+
+The audit tells how often a given label is wrong; the counts of the whole data turn that
+into how often a true class is flipped. Audited rows contribute true and given label, the
+others their given label alone:
+
+    L = sum over cells of a log(cell) + R1 log(s) + R0 log(1 - s),
+
+with cells pi(1 - alpha), pi alpha, (1 - pi) beta, (1 - pi)(1 - beta) and s the chance of a
+positive label.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import xlog1py, xlogy
+
+from evenodds.inference.audit.counts import Flips
+from evenodds.validation import FloatArray
+
+Quantity = Literal["asymmetry", "alpha", "beta"]
+
+# Points of the first search along a line of flip rates; steps towards the likeliest prior.
+LINE_POINTS = 65
+MOST_STEPS = 60
+LARGEST_Z = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSample:
+    """Shares that are estimated directly: errors among given labels, and positive labels."""
+
+    wrong_positive: float  # q1, truly negative among those labelled positive
+    wrong_negative: float  # q0, truly positive among those labelled negative
+    positive_share: float  # s
+
+    @property
+    def vector(self) -> FloatArray:
+        """The three shares."""
+        return np.array([self.wrong_positive, self.wrong_negative, self.positive_share])
+
+    @property
+    def prior(self) -> float:
+        """Share of rows that are truly positive."""
+        q1, q0, s = self.vector
+        return float(q0 * (1 - s) + (1 - q1) * s)
+
+    @property
+    def alpha(self) -> float:
+        """Share of the true positives that are labelled negative."""
+        return self.wrong_negative * (1 - self.positive_share) / self.prior
+
+    @property
+    def beta(self) -> float:
+        """Share of the true negatives that are labelled positive."""
+        return self.wrong_positive * self.positive_share / (1 - self.prior)
+
+    def gradient(self, quantity: Quantity) -> FloatArray:
+        """Return the derivatives of a flip rate, or of their difference, in the shares."""
+        q1, q0, s = self.vector
+        spread = s * (1 - s)
+        alpha = np.array([q0 * spread, (1 - q1) * spread, -q0 * (1 - q1)]) / self.prior**2
+        beta = np.array([(1 - q0) * spread, q1 * spread, q1 * (1 - q0)]) / (1 - self.prior) ** 2
+        return {"alpha": alpha, "beta": beta, "asymmetry": beta - alpha}[quantity]
+
+
+@dataclass(frozen=True, slots=True)
+class Slanting:
+    """A value of z with its slope in the hypothesised value."""
+
+    z: float
+    slope: float
+    usable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AuditByGiven:
+    """Counts of an audit drawn by given class, and of the whole data."""
+
+    flips: Flips
+    given_negative: int
+    given_positive: int
+
+    @property
+    def seen(self) -> GivenSample:
+        """The shares as observed."""
+        flips = self.flips
+        return GivenSample(
+            wrong_positive=flips.flipped_negative / flips.given_positive,
+            wrong_negative=flips.flipped_positive / flips.given_negative,
+            positive_share=self.given_positive / (self.given_positive + self.given_negative),
+        )
+
+    @property
+    def sizes(self) -> FloatArray:
+        """How many rows each share was estimated from."""
+        whole = self.given_positive + self.given_negative
+        return np.array([self.flips.given_positive, self.flips.given_negative, whole])
+
+    def at(self, value: float, quantity: Quantity = "asymmetry") -> Slanting:
+        """Return z for a hypothesised difference of the flip rates, or for one of them.
+
+        The efficient score: the observed shares less those of the constrained fit, along
+        the gradient of what is hypothesised, over its standard error.
+        """
+        fit = self.constrained(value, quantity)
+        gradient = fit.gradient(quantity)
+        shares = fit.vector
+        variance = float(gradient**2 @ (shares * (1 - shares) / self.sizes))
+        distance = float(gradient @ (self.seen.vector - shares))
+        standard_error = max(np.sqrt(variance), abs(distance) / LARGEST_Z, 1e-150)
+        return Slanting(float(distance / standard_error), float(-1 / standard_error))
+
+    def constrained(self, value: float, quantity: Quantity = "asymmetry") -> GivenSample:
+        """Return the likeliest shares under a hypothesis, searched along its line of rates."""
+        low, high = (max(0.0, -value), min(1.0, 1.0 - value))
+        if quantity != "asymmetry":
+            low, high = 0.0, 1.0
+        points = low + (high - low) * np.sin(np.linspace(0, np.pi / 2, LINE_POINTS)) ** 2
+        alphas, betas = _line(points, value, quantity)
+        priors = self._priors(alphas, betas)
+        best = int(np.argmax(self._log_likelihood(alphas, betas, priors)))
+        left, right = max(best - 1, 0), min(best + 1, LINE_POINTS - 1)
+
+        def slope(point: float) -> float:
+            alpha, beta = _line(np.array([point]), value, quantity)
+            return float(self._slope(alpha, beta, self._priors(alpha, beta), quantity)[0])
+
+        found = points[best]
+        # At an end of the line the slope may be infinite; step inside by a hair.
+        hair = 1e-13 * (high - low)
+        ends = max(points[left], low + hair), min(points[right], high - hair)
+        slopes = slope(ends[0]), slope(ends[1])
+        if slopes[0] > 0 > slopes[1]:
+            found = brentq(slope, *ends, xtol=1e-16, rtol=1e-14)
+        alpha, beta = _line(np.array([found]), value, quantity)
+        return _shares(float(alpha[0]), float(beta[0]), float(self._priors(alpha, beta)[0]))
+
+    def _priors(self, alphas: FloatArray, betas: FloatArray) -> FloatArray:
+        """Return the likeliest true share of positives for each pair of flip rates.
+
+        The likelihood is concave in it: Newton's steps on its slope, halving where they leave
+        the bracket.
+        """
+        flips, stretch = self.flips, 1 - alphas - betas
+        low, high = np.zeros(len(alphas)), np.ones(len(alphas))
+        prior = np.full(len(alphas), (flips.n_positive + 0.5) / (flips.n_rows + 1))
+        for _ in range(MOST_STEPS):
+            share, pull = self._pull(alphas, betas, prior)
+            slope = flips.n_positive / prior - flips.n_negative / (1 - prior) + stretch * pull
+            bend = -flips.n_positive / prior**2 - flips.n_negative / (1 - prior) ** 2
+            bend -= stretch**2 * (self._others[1] / share**2 + self._others[0] / (1 - share) ** 2)
+            low, high = np.where(slope > 0, prior, low), np.where(slope > 0, high, prior)
+            ahead = prior - slope / bend
+            ahead = np.where((ahead > low) & (ahead < high), ahead, (low + high) / 2)
+            moved = float(np.abs(ahead - prior).max())
+            prior = ahead
+            if moved < 1e-15:
+                break
+        return prior
+
+    @property
+    def _others(self) -> tuple[int, int]:
+        """Rows that were not audited, labelled negative and positive."""
+        return (
+            self.given_negative - self.flips.given_negative,
+            self.given_positive - self.flips.given_positive,
+        )
+
+    def _pull(
+        self, alphas: FloatArray, betas: FloatArray, priors: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the chance of a positive label, and what rows not audited pull it by."""
+        share = np.clip(betas + (1 - alphas - betas) * priors, 1e-300, 1 - 1e-16)
+        others_negative, others_positive = self._others
+        return share, others_positive / share - others_negative / (1 - share)
+
+    def _slope(
+        self, alphas: FloatArray, betas: FloatArray, priors: FloatArray, quantity: Quantity
+    ) -> FloatArray:
+        """Return the slope of the likelihood along the line."""
+        flips = self.flips
+        _, pull = self._pull(alphas, betas, priors)
+        by_alpha = _odds_slope(flips.flipped_positive, flips.n_positive, alphas) - priors * pull
+        by_beta = _odds_slope(flips.flipped_negative, flips.n_negative, betas)
+        by_beta = by_beta + (1 - priors) * pull
+        return {"asymmetry": by_alpha + by_beta, "alpha": by_beta, "beta": by_alpha}[quantity]
+
+    def _log_likelihood(
+        self, alphas: FloatArray, betas: FloatArray, priors: FloatArray
+    ) -> FloatArray:
+        """Return the log-likelihood of the audit and of the counts."""
+        flips = self.flips
+        share, _ = self._pull(alphas, betas, priors)
+        return np.asarray(
+            xlogy(flips.n_positive, priors)
+            + xlog1py(flips.n_negative, -priors)
+            + xlogy(flips.flipped_positive, alphas)
+            + xlog1py(flips.n_positive - flips.flipped_positive, -alphas)
+            + xlogy(flips.flipped_negative, betas)
+            + xlog1py(flips.n_negative - flips.flipped_negative, -betas)
+            + self._others[1] * np.log(share)
+            + self._others[0] * np.log1p(-share)
+        )
+
+
+def _line(points: FloatArray, value: float, quantity: Quantity) -> tuple[FloatArray, FloatArray]:
+    """Return the flip rates along the line where the hypothesis holds."""
+    if quantity == "asymmetry":
+        return points, np.clip(points + value, 0.0, 1.0)
+    fixed = np.full(len(points), value)
+    return (fixed, points) if quantity == "alpha" else (points, fixed)
+
+
+def _odds_slope(flipped: int, n: int, rates: FloatArray) -> FloatArray:
+    """Return the slope of a binomial log-likelihood in its rate."""
+    inside = np.clip(rates, 1e-300, 1 - 1e-16)
+    return np.asarray(flipped / inside - (n - flipped) / (1 - inside))
+
+
+def _shares(alpha: float, beta: float, prior: float) -> GivenSample:
+    """Return what flip rates and prior make of the shares that are seen."""
+    share = beta + (1 - alpha - beta) * prior
+    return GivenSample(
+        wrong_positive=(1 - prior) * beta / share if share > 0 else 0.0,
+        wrong_negative=prior * alpha / (1 - share) if share < 1 else 0.0,
+        positive_share=share,
+    )

@@ -1,0 +1,201 @@
+"""The front door for rows whose true label was looked up."""
+
+from typing import Any, get_args
+
+from evenodds.inference.audit.by_given import AuditByGiven
+from evenodds.inference.audit.checks import better_than_chance, given_size_check, size_check
+from evenodds.inference.audit.counts import (
+    Flips,
+    check_both_classes,
+    check_both_given,
+    read_audited,
+    read_given_counts,
+    refuse_needless_counts,
+)
+from evenodds.inference.audit.exact import exact_pvalues, exact_z
+from evenodds.inference.audit.result import AuditTestResult, SampledBy
+from evenodds.inference.audit.tables import exact_table, given_table, score_table
+from evenodds.inference.audit.two_proportions import score_z
+from evenodds.inference.profile import Alternative, Reference
+from evenodds.inference.results import check_alternative
+from evenodds.validation import check_choice
+
+# With fewer rows than this expected in a cell the test is exact.
+SMALL_CELL = 10.0
+# Zooms on the worst nuisance rate for the test itself; its table makes do with one.
+ZOOMS = 4
+
+
+def audit_test(
+    true: Any,
+    given: Any,
+    *,
+    sampled_by: str = "random",
+    given_counts: Any = None,
+    alternative: str = "two-sided",
+    positive: Any = None,
+) -> AuditTestResult:
+    r"""Test whether one class is flipped more often, on rows whose true label was looked up.
+
+    The null hypothesis is uniform noise: the share of flipped labels is the same in both true
+    classes. No features and no anchors are needed.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_rows,)
+        True labels of the audited rows: 0/1, -1/+1, bool or two strings.
+    given : array-like of shape (n_rows,)
+        Their given labels, in the same words.
+    sampled_by : {"random", "true", "given"}
+        How the audited rows were chosen: at random, so many of each true class, or so many of
+        each given label (the usual audit). An audit by given class needs `given_counts`.
+    given_counts : dict or pair of int, optional
+        Rows of the whole data by given label, audited rows included: ``{label: count}``, or
+        (negative, positive). Used with ``sampled_by="given"`` only.
+    alternative : {"two-sided", "greater", "less"}
+        "greater" means that negatives are flipped more often (beta > alpha).
+    positive : object, optional
+        The positive label; default the larger, True, or the later in sort order.
+
+    Returns
+    -------
+    AuditTestResult
+
+    Raises
+    ------
+    InputError
+        If the labels cannot be used; the message says what to do.
+
+    See Also
+    --------
+    annotator_audit : One test for each annotator.
+    audit_size : How many rows to audit.
+    asymmetry_test : Takes an audit beside, or instead of, anchors.
+
+    Notes
+    -----
+    At random or by true class the flips of each class are binomial. With fewer than 10 rows
+    expected in a cell the p-value is Boschloo's exact unconditional one [1]_ and the interval
+    inverts exact tests ordered by the score [2]_; its level is at most the nominal one. Else
+    the score test of Miettinen and Nurminen [3]_.
+
+    By given class the audit estimates :math:`q_1 = P(y = 0 \mid \tilde y = 1)` and
+    :math:`q_0 = P(y = 1 \mid \tilde y = 0)`, and `given_counts` the share :math:`s` of positive
+    labels; the score test is that of :math:`\beta - \alpha` with
+
+    .. math:: \alpha = \frac{q_0 (1 - s)}{q_0 (1 - s) + (1 - q_1) s}, \quad
+              \beta = \frac{q_1 s}{q_1 s + (1 - q_0)(1 - s)},
+
+    the error of :math:`s` included. Where few wrong labels are expected its two-sided level
+    holds, but the two tails share it unevenly; a diagnostic says so.
+
+    It cannot be trusted if the rows were chosen by anything that goes with the labels being
+    wrong (suspicious rows first), or if the audit itself errs.
+
+    References
+    ----------
+    .. [1] Boschloo, R. D. (1970). Raised conditional level of significance for the 2 x 2-table.
+           Statistica Neerlandica 24, 1-9.
+    .. [2] Chan, I. S. F., Zhang, Z. (1999). Test-based exact confidence intervals for the
+           difference of two binomial proportions. Biometrics 55, 1202-1209.
+    .. [3] Miettinen, O., Nurminen, M. (1985). Comparative analysis of two rates. Statistics in
+           Medicine 4, 213-226.
+
+    Examples
+    --------
+    >>> import evenodds as eo
+    >>> true = ["ill"] * 40 + ["well"] * 160
+    >>> given = ["well"] * 10 + ["ill"] * 30 + ["ill"] * 8 + ["well"] * 152
+    >>> result = eo.audit_test(true, given, positive="ill")
+    >>> round(result.alpha, 2), round(result.beta, 2)  # a quarter of the ill are missed
+    (0.25, 0.05)
+    >>> result.pvalue < 0.01
+    True
+    """
+    labels = read_audited(true, given, positive)
+    design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
+    return audit_counts(
+        labels.flips(),
+        sampled_by=design,
+        given_counts=given_counts,
+        alternative=check_alternative(alternative),
+        positive=labels.positive,
+        negative=labels.negative,
+    )
+
+
+def audit_counts(
+    flips: Flips,
+    *,
+    sampled_by: SampledBy,
+    given_counts: Any,
+    alternative: Alternative,
+    positive: Any,
+    negative: Any,
+) -> AuditTestResult:
+    """Run an audit test on its counts; see `audit_test`."""
+    check_both_classes(flips, positive, negative)
+    if sampled_by == "given":
+        check_both_given(flips, positive, negative)
+        counts = read_given_counts(given_counts, flips, positive, negative)
+        return _by_given(AuditByGiven(flips, *counts), alternative, positive, negative)
+    refuse_needless_counts(given_counts, sampled_by)
+    exact = flips.fewest_expected < SMALL_CELL
+    profile = exact_table(flips, exact_z(flips, 0.0, ZOOMS)) if exact else score_table(flips)
+    pvalue = audit_pvalue(flips, alternative)
+    return AuditTestResult(
+        statistic=profile.at_zero,
+        pvalue=pvalue,
+        asymmetry=flips.beta - flips.alpha,
+        alpha=flips.alpha,
+        beta=flips.beta,
+        method="boschloo" if exact else "score",
+        alternative=alternative,
+        sampled_by=sampled_by,
+        positive=positive,
+        negative=negative,
+        n_rows=flips.n_rows,
+        counts=flips,
+        given_counts=None,
+        diagnostics=(size_check(flips, exact), better_than_chance(flips.alpha, flips.beta)),
+        profile=profile,
+    )
+
+
+def _by_given(
+    audit: AuditByGiven, alternative: Alternative, positive: Any, negative: Any
+) -> AuditTestResult:
+    """Run the test of an audit by given class."""
+    alpha, beta = audit.seen.alpha, audit.seen.beta
+    profile = given_table(audit)
+    return AuditTestResult(
+        statistic=profile.at_zero,
+        pvalue=Reference().pvalue(profile.at_zero, alternative),
+        asymmetry=beta - alpha,
+        alpha=alpha,
+        beta=beta,
+        method="score",
+        alternative=alternative,
+        sampled_by="given",
+        positive=positive,
+        negative=negative,
+        n_rows=audit.flips.n_rows,
+        counts=audit.flips,
+        given_counts=(audit.given_negative, audit.given_positive),
+        diagnostics=(given_size_check(audit, alternative), better_than_chance(alpha, beta)),
+        profile=profile,
+    )
+
+
+def audit_pvalue(
+    flips: Flips, alternative: Alternative, given_counts: tuple[int, int] | None = None
+) -> float:
+    """Return the p-value alone, without interval and checks: what simulations need."""
+    if given_counts is not None:
+        return Reference().pvalue(AuditByGiven(flips, *given_counts).at(0.0).z, alternative)
+    if flips.fewest_expected >= SMALL_CELL:
+        counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
+        return Reference().pvalue(float(score_z(*counts, 0.0)), alternative)
+    greater, less = exact_pvalues(flips, 0.0, ZOOMS)
+    both = min(2 * min(greater, less), 1.0)
+    return {"two-sided": both, "greater": greater, "less": less}[alternative]

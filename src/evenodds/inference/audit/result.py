@@ -1,0 +1,143 @@
+"""What an audit test returns: counts, numbers and a table of z."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+from evenodds.inference.audit.by_given import AuditByGiven, Quantity
+from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.exact import clopper_pearson
+from evenodds.inference.audit.inverting import inverted
+from evenodds.inference.presented import Presented
+from evenodds.inference.profile import (
+    Alternative,
+    ConfidenceInterval,
+    Equivalence,
+    Profile,
+    Reference,
+)
+from evenodds.inference.provenance import versions_in_use
+from evenodds.inference.results import SCHEMA_VERSION, Diagnostic, whole_fields
+from evenodds.inference.wilson import wilson_interval
+from evenodds.validation import check_between
+
+SampledBy = Literal["random", "true", "given"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditTestResult(Presented):
+    """Outcome of a test on rows whose true label was looked up.
+
+    Attributes
+    ----------
+    statistic : float
+        Standardised difference of the flip rates; of the exact test, the normal deviate that
+        has its p-value.
+    pvalue : float
+        Probability, under equal flip rates, of an audit at least as extreme.
+    asymmetry : float
+        Estimate of ``beta - alpha``.
+    alpha, beta : float
+        Share of the true positives that are labelled negative, and of the true negatives
+        that are labelled positive.
+    method : {"boschloo", "score"}
+        The exact unconditional test, or the score test.
+    alternative, sampled_by : str
+        What was asked, and how the audited rows were drawn.
+    positive, negative : object
+        The two labels.
+    n_rows : int
+        Audited rows.
+    counts : Flips
+        Audited rows of either true class, and the flipped ones among them.
+    given_counts : tuple of int or None
+        Rows of the whole data labelled negative and positive; None unless drawn by given class.
+    diagnostics : tuple of Diagnostic
+        What was checked, and what to doubt.
+    profile : Profile
+        Table of the statistic as a function of the hypothesised asymmetry.
+    reference : Reference
+        What the statistic is compared with: a standard normal.
+    versions : dict
+        Of the libraries that the numbers depend on.
+
+    Notes
+    -----
+    ``result.plot(kind)`` draws one figure, each the answer to one question:
+
+    - "rates": how often is either class flipped?
+    - "evidence": how strong is the evidence for each asymmetry?
+    - "power": what could this audit have found?
+    """
+
+    statistic: float
+    pvalue: float
+    asymmetry: float
+    alpha: float
+    beta: float
+    method: Literal["boschloo", "score"]
+    alternative: Alternative
+    sampled_by: SampledBy
+    positive: Any
+    negative: Any
+    n_rows: int
+    counts: Flips
+    given_counts: tuple[int, int] | None
+    diagnostics: tuple[Diagnostic, ...]
+    profile: Profile
+    reference: Reference = field(default_factory=Reference)
+    versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Return the asymmetries this test would not reject at ``1 - level``.
+
+        With a one-sided alternative the interval is one-sided too. An end without a
+        bound is at -1 or 1 and marked so.
+        """
+        return self.profile.interval(level, self.alternative, self.reference)
+
+    def alpha_interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Return a two-sided interval for the flip rate of the positives."""
+        return self._rate_interval("alpha", level)
+
+    def beta_interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Return a two-sided interval for the flip rate of the negatives."""
+        return self._rate_interval("beta", level)
+
+    def _rate_interval(self, rate: Quantity, level: float) -> ConfidenceInterval:
+        """Return the exact interval in small audits, else that of the score."""
+        check_between(level, "level", 0, 1, closed="neither")
+        counts = self.counts
+        flipped, n = (
+            (counts.flipped_positive, counts.n_positive)
+            if rate == "alpha"
+            else (counts.flipped_negative, counts.n_negative)
+        )
+        if self.given_counts is not None:
+            audit = AuditByGiven(counts, *self.given_counts)
+            estimate = self.alpha if rate == "alpha" else self.beta
+            low, high = inverted(lambda value: audit.at(value, rate).z, estimate, level)
+        elif self.method == "boschloo":
+            low, high = clopper_pearson(flipped, n, level)
+        else:
+            low, high = wilson_interval(flipped, n, level)
+        return ConfidenceInterval(low=low, high=high, level=level)
+
+    def equivalence(self, margin: float = 0.05) -> Equivalence:
+        """Test whether the asymmetry is smaller than `margin` in size.
+
+        A small p-value shows that it is: the one way to *support* uniform noise.
+        """
+        return self.profile.equivalence(margin, self.reference)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values, ready for JSON."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild a result from `to_dict`, also after a trip through JSON."""
+        known = whole_fields(cls, values)
+        known["counts"] = Flips(**known["counts"])
+        given = known["given_counts"]
+        known["given_counts"] = None if given is None else (given[0], given[1])
+        return cls(**known)

@@ -1,0 +1,149 @@
+"""Audited rows in the likelihood of the noisy-logistic curve (theory page, "Audits as evidence").
+
+A row whose true label is known says two things: how often its class is flipped, and, where its
+features are known too, where the clean curve runs. Its given label alone then says nothing more.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenodds.model.noisy_sums import NoisyPoint, NoisySums
+from evenodds.rows.base import Block
+from evenodds.validation import FloatArray
+
+# Flip rates are kept this far from 0 and 1, where a flip seen would be impossible.
+SMALLEST_RATE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPart:
+    """What an audit adds to the likelihood at a point, in (theta, tau, Delta)."""
+
+    log_likelihood: float
+    score: FloatArray
+    information: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRows:
+    """Audited rows that are among the rows of the fit, on the solver's scale."""
+
+    features: FloatArray  # without a leading 1
+    true: FloatArray
+    given: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTerms:
+    """Flips counted in an audit, and its rows where they are among those of the fit."""
+
+    n_positive: float
+    flipped_positive: float
+    n_negative: float
+    flipped_negative: float
+    known: KnownRows | None = None
+
+    def scaled(self, share: float) -> "AuditTerms":
+        """Return an audit weakened to go with a share of the rows, none of them its own."""
+        return AuditTerms(
+            self.n_positive * share,
+            self.flipped_positive * share,
+            self.n_negative * share,
+            self.flipped_negative * share,
+        )
+
+    def at(self, point: NoisyPoint) -> AuditPart:
+        """Return what the audit adds to rows that include its own, with their given labels."""
+        own = self.own_at(point)
+        if self.known is None:
+            return own
+        counted = _sums(self.known.features, self.known.given, point)
+        return AuditPart(
+            own.log_likelihood - counted.log_likelihood,
+            own.score - counted.score,
+            own.information - counted.information,
+        )
+
+    def own_at(self, point: NoisyPoint) -> AuditPart:
+        """Return the likelihood of the audited rows by themselves."""
+        flips = self.flips_at(point)
+        if self.known is None:
+            return flips
+        clean = _clean(self.known, point)
+        return AuditPart(
+            flips.log_likelihood + clean.log_likelihood,
+            flips.score + clean.score,
+            flips.information + clean.information,
+        )
+
+    def flips_at(self, point: NoisyPoint) -> AuditPart:
+        """Return the part of the counted flips, which know of tau and Delta alone."""
+        alpha = _Binomial.of(
+            self.flipped_positive, self.n_positive, point.rate - point.asymmetry / 2
+        )
+        beta = _Binomial.of(
+            self.flipped_negative, self.n_negative, point.rate + point.asymmetry / 2
+        )
+        size = len(point.coefficients) + 2
+        score, information = np.zeros(size), np.zeros((size, size))
+        score[-2:] = alpha.score + beta.score, (beta.score - alpha.score) / 2
+        mixed = (beta.information - alpha.information) / 2
+        both = alpha.information + beta.information
+        information[-2:, -2:] = [[both, mixed], [mixed, both / 4]]
+        return AuditPart(alpha.log_likelihood + beta.log_likelihood, score, information)
+
+    def rates_at(self, point: NoisyPoint) -> tuple[FloatArray, FloatArray]:
+        """Return score and information of (alpha, beta) in the counted flips."""
+        half = point.asymmetry / 2
+        parts = [
+            _Binomial.of(self.flipped_positive, self.n_positive, point.rate - half),
+            _Binomial.of(self.flipped_negative, self.n_negative, point.rate + half),
+        ]
+        return (
+            np.array([part.score for part in parts]),
+            np.diag([part.information for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Binomial:
+    """Log-likelihood, score and information of one flip rate."""
+
+    log_likelihood: float
+    score: float
+    information: float
+
+    @classmethod
+    def of(cls, flipped: float, n: float, rate: float) -> "_Binomial":
+        """Return them at a rate, which may lie on its bound.
+
+        Where no flip was seen the rate may be 0, and its information without bound: as if half a
+        flip had been seen keeps it finite.
+        """
+        inside = min(max(rate, SMALLEST_RATE), 1 - SMALLEST_RATE)
+        stayed = n - flipped
+        spread = max(inside, 0.5 / (n + 1)) if flipped == 0 else inside
+        return cls(
+            float(flipped * np.log(inside) + stayed * np.log1p(-inside)),
+            flipped / inside - stayed / (1 - inside),
+            n / (spread * (1 - spread)),
+        )
+
+
+def _clean(known: KnownRows, point: NoisyPoint) -> AuditPart:
+    """Return the likelihood of the true labels given the features: a logistic curve."""
+    at_truth = NoisyPoint(point.coefficients, 0.0, 0.0)
+    part = _sums(known.features, known.true, at_truth)
+    # Without noise only theta is left.
+    part.score[-2:] = 0
+    part.information[-2:] = 0
+    part.information[:, -2:] = 0
+    return part
+
+
+def _sums(features: FloatArray, labels: FloatArray, point: NoisyPoint) -> AuditPart:
+    """Return the sums of the noisy-logistic curve over a few rows."""
+    sums = NoisySums(point)
+    sums.add(Block(features=features, labels=labels, weights=None, groups=None, start=0))
+    return AuditPart(sums.log_likelihood, sums.score.copy(), sums.information.copy())

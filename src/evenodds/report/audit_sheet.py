@@ -1,0 +1,224 @@
+"""What there is to say about an audit test."""
+
+from functools import partial
+from typing import Final
+
+from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.profile import ConfidenceInterval
+from evenodds.report.assumptions import UNSEEN, Assumption
+from evenodds.report.asymmetry_sheet import (
+    ALTERNATIVES,
+    CLASS_CONDITIONAL_NOISE,
+    FLIP,
+    NOT_REJECTED,
+    PVALUE,
+    QUESTION,
+    UNIFORM_NOISE,
+    versions,
+    with_minus,
+)
+from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable
+from evenodds.report.verdict import flipped_more, headline, show_interval, show_pvalue, verdict
+from evenodds.report.view import View
+
+AUDIT: Final = ("Audit", "A sample of rows whose true class was looked up.")
+DRAWN: Final = {
+    "random": "at random",
+    "true": "by true class",
+    "given": "by given label",
+}
+TESTS: Final = {
+    "boschloo": "Boschloo's exact unconditional test",
+    "score": "score test",
+}
+
+
+def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
+    """Return the sheet of an audit test."""
+    equivalence = result.equivalence(view.margin)
+    return Sheet(
+        question=QUESTION,
+        headline=headline(result, view.significance, view.margin),
+        verdict=verdict(result, view.significance),
+        rejected=result.pvalue < view.significance,
+        keys=_keys(result, view),
+        facts=_facts(result, view.significance),
+        page_facts=(
+            ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
+        ),
+        tables=(_table(result),),
+        checks=result.diagnostics,
+        next_steps=_next_steps(result, view.significance),
+        assumptions=audit_assumptions(result.sampled_by),
+        settings=[
+            ("test", TESTS[result.method]),
+            ("rows drawn", DRAWN[result.sampled_by]),
+            ("alternative", result.alternative),
+            *view.settings(),
+            ("positive label", repr(result.positive)),
+            ("negative label", repr(result.negative)),
+            *versions(result.versions),
+        ],
+        formulas="audit_formulas.html",
+        python=_python(result),
+        words=[AUDIT, FLIP, UNIFORM_NOISE, CLASS_CONDITIONAL_NOISE, NOT_REJECTED, PVALUE],
+        holds="counts of audited rows, no rows",
+        version=result.versions["evenodds"],
+        pictures=lambda: _pictures(result, view),
+    )
+
+
+def audit_assumptions(sampled_by: str) -> list[Assumption]:
+    """Return what an audit takes for granted, what it rests on most first."""
+    drawn = {
+        "random": "Audited rows were drawn at random from the data, not because they looked wrong.",
+        "true": "Within each true class audited rows were drawn at random.",
+        "given": "Within each given label audited rows were drawn at random, and the counts are "
+        "those of the data they were drawn from.",
+    }[sampled_by]
+    statements = (
+        drawn,
+        "The looked-up label is right, and whoever looked it up did not see the given one.",
+        "Rows are flipped independently of each other.",
+    )
+    return [Assumption(statement=statement, seen=UNSEEN, concern=False) for statement in statements]
+
+
+def show_rate(rate: float, interval: ConfidenceInterval) -> str:
+    """Write a flip rate with its interval."""
+    bounds = f"from {interval.low:.3f} to {interval.high:.3f}"
+    return f"{rate:.3f}, {interval.level:.0%} interval {bounds}"
+
+
+def _facts(result: AuditTestResult, significance: float) -> list[tuple[str, str]]:
+    interval = result.confidence_interval(1 - significance)
+    level = 1 - significance
+    alpha = show_rate(result.alpha, result.alpha_interval(level))
+    beta = show_rate(result.beta, result.beta_interval(level))
+    lines = [
+        ("test", TESTS[result.method]),
+        ("alternative", ALTERNATIVES[result.alternative]),
+        ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
+        ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
+        ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
+        ("flip rates", f"of the true {result.positive!r}: alpha = {alpha}"),
+        ("", f"of the true {result.negative!r}: beta = {beta}"),
+        ("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"),
+    ]
+    if result.given_counts is not None:
+        negative, positive = result.given_counts
+        lines.append(
+            (
+                "whole data",
+                f"{negative:,} labelled {result.negative!r}, "
+                f"{positive:,} labelled {result.positive!r}",
+            )
+        )
+    return lines
+
+
+def _table(result: AuditTestResult) -> SheetTable:
+    """Return the counts of true by given labels."""
+    counts = result.counts
+    rows = (
+        (
+            f"truly {result.positive!r}",
+            counts.n_positive - counts.flipped_positive,
+            counts.flipped_positive,
+            counts.n_positive,
+        ),
+        (
+            f"truly {result.negative!r}",
+            counts.flipped_negative,
+            counts.n_negative - counts.flipped_negative,
+            counts.n_negative,
+        ),
+    )
+    return SheetTable(
+        title="Audited rows",
+        header=("", f"given {result.positive!r}", f"given {result.negative!r}", "all"),
+        rows=tuple((name, *(f"{count:,}" for count in numbers)) for name, *numbers in rows),
+    )
+
+
+def _keys(result: AuditTestResult, view: View) -> tuple[Key, ...]:
+    interval = result.confidence_interval(1 - view.significance)
+    return (
+        Key(
+            "Evidence against equal flips",
+            show_pvalue(result.pvalue),
+            f"z = {with_minus(f'{result.statistic:.2f}')}, {TESTS[result.method]}",
+        ),
+        Key(
+            "Asymmetry, beta − alpha",
+            with_minus(f"{result.asymmetry:+.3f}"),
+            f"{interval.level:.0%} interval {show_interval(interval)}",
+        ),
+        Key(
+            "Flipped",
+            f"{100 * result.alpha:.1f} % / {100 * result.beta:.1f} %",
+            f"of true {result.positive!r} / of true {result.negative!r}",
+        ),
+    )
+
+
+def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
+    if result.pvalue >= significance:
+        return [
+            "To find smaller asymmetries, audit more rows: evenodds audit --plan --alpha A "
+            "--beta B, or audit_size, tells how many.",
+            "To support uniform noise, test equivalence with a margin you can live with: "
+            "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05.",
+        ]
+    more, less = flipped_more(result)
+    return [
+        f"Relabel: rows labelled {less} hide the missing {more}; look at those first.",
+        f"Train robustly: NoiseAwareLogisticRegression(alpha={result.alpha:.3f}, "
+        f"beta={result.beta:.3f}) learns the clean curve from these labels.",
+        "Find who: with a column of annotators, evenodds audit --annotator COL tests each of them.",
+    ]
+
+
+def _python(result: AuditTestResult) -> str:
+    """Return the call that repeats the test."""
+    arguments = ["true, given", f"sampled_by={result.sampled_by!r}"]
+    if result.given_counts is not None:
+        negative, positive = result.given_counts
+        counts = f"{{{result.negative!r}: {negative}, {result.positive!r}: {positive}}}"
+        arguments.append(f"given_counts={counts}")
+    arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
+    lines = [
+        "import evenodds as eo",
+        "",
+        f"# true, given: both labels of the {result.n_rows:,} audited rows",
+        "result = eo.audit_test(",
+        *(f"    {part}," for part in arguments),
+        ")",
+    ]
+    return "\n".join(lines)
+
+
+def _pictures(result: AuditTestResult, view: View) -> dict[str, SheetPicture]:
+    # Drawing is slow to load.
+    from evenodds.report.captions import evidence_caption, power_caption  # noqa: PLC0415
+    from evenodds.report.evidence_figure import evidence_figure  # noqa: PLC0415
+    from evenodds.report.power_curve_figure import power_curve_figure  # noqa: PLC0415
+    from evenodds.report.rates_figure import rates_caption, rates_figure  # noqa: PLC0415
+
+    return {
+        "rates": SheetPicture(
+            "How often is either class flipped?",
+            partial(rates_figure, result, view),
+            partial(rates_caption, result, view),
+        ),
+        "evidence": SheetPicture(
+            "How strong is the evidence for each asymmetry?",
+            partial(evidence_figure, result, view),
+            partial(evidence_caption, result, view),
+        ),
+        "power": SheetPicture(
+            "What could this audit have found?",
+            partial(power_curve_figure, result, view),
+            partial(power_caption, result, view),
+        ),
+    }

@@ -1,0 +1,99 @@
+"""Level and power of audits, in short; ``python -m tests.calibration.audit`` is the long run."""
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import evenodds as eo
+from tests.calibration.audit_cells import (
+    BIASED,
+    AuditCell,
+    EvidenceCell,
+    annotator_errors,
+    coverage,
+    evidence_rejections,
+    rejection_share,
+)
+
+FOLDER = os.environ.get("EVENODDS_DATA")
+
+
+@pytest.mark.parametrize(
+    ("cell", "runs"),
+    [
+        (AuditCell("random", 40, 0.5, 0.1, 0.1), 600),
+        (AuditCell("random", 3000, 0.15, 0.1, 0.1), 600),
+        (AuditCell("true", 60, 0.5, 0.3, 0.3), 600),
+        (AuditCell("given", 200, 0.15, 0.1, 0.1, 1000), 250),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_level_holds_under_equal_flips(cell, runs):
+    share = rejection_share(cell, runs, seed=11)
+    assert share * runs <= stats.binom.ppf(1 - 1e-4, runs, 0.05)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        AuditCell("random", 60, 0.5, 0.05, 0.3),
+        AuditCell("random", 1000, 0.3, 0.2, 0.1),
+        AuditCell("given", 300, 0.2, 0.2, 0.1, 3000),
+    ],
+    ids=lambda cell: cell.name,
+)
+def test_intervals_hold_the_truth(cell):
+    assert coverage(cell, 200, seed=12) * 200 >= stats.binom.ppf(1e-4, 200, 0.95)
+
+
+@pytest.mark.parametrize("sampled_by", ["random", "true", "given"])
+def test_audits_of_the_size_planned_find_it(sampled_by):
+    noise = eo.ClassConditionalNoise(0.25, 0.1)
+    size = eo.audit_size(noise, prior=0.5, sampled_by=sampled_by, runs=300, seed=2)
+    assert stats.binom.ppf(1e-4, 300, 0.8) <= 300 * size.simulated_power
+
+
+def test_annotators_are_rarely_named_falsely():
+    family, share, named = annotator_errors(60, BIASED, seed=13)
+    most = stats.binom.ppf(1 - 1e-4, 60, 0.05) / 60
+    assert max(family, share) <= most
+    assert named > 0.4
+
+
+@pytest.mark.parametrize("rows", ["other", "random", "given"])
+def test_level_holds_with_an_audit_as_evidence(rows):
+    cell = EvidenceCell("paper", 500, 3, 0.15, 0.15, 100, rows)
+    boundary, joint, *_ = evidence_rejections(cell, 60)
+    assert max(boundary, joint) * 60 <= stats.binom.ppf(1 - 1e-4, 60, 0.06)
+
+
+def test_an_audit_adds_power_to_anchors():
+    with_audit = EvidenceCell("paper", 1000, 3, 0.05, 0.15, 300, "other")
+    boundary, _, audit_alone, anchors_alone = evidence_rejections(with_audit, 40)
+    assert boundary > max(audit_alone, anchors_alone)
+
+
+@pytest.mark.skipif(not FOLDER, reason="EVENODDS_DATA is not set: no real data to test on")
+@pytest.mark.parametrize(
+    ("column", "alpha", "beta"), [("first_answer", 0.42, 0.15), ("majority_of_3", 0.39, 0.06)]
+)
+def test_crowd_answers_flip_same_products_more_often(column, alpha, beta):
+    """Crowd answers on "same product?": the rates are known from the gold labels of all pairs."""
+    with (Path(FOLDER) / "product_labels.csv").open(newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    gold, given = (np.array([int(row[name]) for row in table]) for name in ("gold", column))
+    whole = eo.audit_test(gold, given)
+    assert (whole.alpha, whole.beta) == pytest.approx((alpha, beta), abs=0.005)
+    rng = np.random.default_rng(6)
+    chosen = np.concatenate(
+        [rng.permutation(np.flatnonzero(given == label))[:150] for label in (0, 1)]
+    )
+    counts = {label: int((given == label).sum()) for label in (0, 1)}
+    audit = eo.audit_test(gold[chosen], given[chosen], sampled_by="given", given_counts=counts)
+    interval = audit.confidence_interval(0.99)
+    assert interval.low < beta - alpha < interval.high
+    assert audit.pvalue < 0.05

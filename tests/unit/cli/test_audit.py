@@ -1,0 +1,210 @@
+"""`evenodds audit`: files in, words, JSON, pages and exit codes out."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenodds as eo
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Write an audit with annotators, and the same with rows that were not audited."""
+    rng = np.random.default_rng(8)
+    n = 1500
+    true = rng.integers(0, 2, size=n)
+    who = rng.choice(["ann", "ben"], n)
+    alpha = np.where(who == "ben", 0.4, 0.1)
+    given = np.where(true == 1, rng.random(n) >= alpha, rng.random(n) < 0.1)
+    rows = pd.DataFrame(
+        {
+            "who": who,
+            "label": np.where(given, "yes", "no"),
+            "truth": np.where(true == 1, "yes", "no"),
+        }
+    )
+    path = tmp_path_factory.mktemp("audit")
+    rows[:400].to_csv(path / "audit.csv", index=False)
+    rows.assign(truth=rows["truth"].where(rows.index < 400)).to_csv(path / "all.csv", index=False)
+    rows[:400].to_parquet(path / "audit.parquet")
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(folder):
+    return pd.read_csv(folder / "audit.csv")
+
+
+COLUMNS = "--true truth --given label"
+
+
+@pytest.mark.parametrize("name", ["audit.csv", "audit.parquet"])
+def test_a_file_gives_the_test_of_its_rows(command, folder, rows, name):
+    done = command(f"audit {folder}/{name} {COLUMNS} --format json")
+    document = json.loads(done.stdout)
+    expected = eo.audit_test(rows["truth"], rows["label"])
+    assert document["pvalue"] == expected.pvalue
+    assert document["counts"] == expected.to_dict()["counts"]
+    assert document["reject"] is True
+    interval = expected.confidence_interval()
+    assert document["confidence_interval"]["low"] == interval.low
+
+
+def test_rows_without_a_true_label_give_the_counts(command, folder, rows):
+    done = command(f"audit {folder}/all.csv {COLUMNS} --sampled-by given --format json")
+    document = json.loads(done.stdout)
+    labels = pd.read_csv(folder / "all.csv")["label"].value_counts().to_dict()
+    expected = eo.audit_test(rows["truth"], rows["label"], sampled_by="given", given_counts=labels)
+    assert document["pvalue"] == expected.pvalue
+    assert "1,100 of 1,500 rows have no true label, and count towards" in done.stdout
+
+
+def test_counts_can_be_given(command, folder):
+    option = "--sampled-by given --given-counts no=7000,yes=3000 --format json"
+    document = json.loads(command(f"audit {folder}/audit.csv {COLUMNS} {option}").stdout)
+    assert document["given_counts"] == [7000, 3000]
+
+
+@pytest.mark.parametrize("design", ["random", "given"])
+def test_annotators_are_named(command, folder, design):
+    done = command(f"audit {folder}/all.csv {COLUMNS} --annotator who --sampled-by {design}")
+    assert done.exit_code == 0, done.output
+    assert "'ben' flips true 'yes' more often" in " ".join(done.stdout.split())
+    assert "1,100 of 1,500 rows have no true label" in done.stdout
+
+
+def test_annotators_in_json(command, folder):
+    done = command(f"audit {folder}/audit.csv {COLUMNS} --annotator who --format json")
+    document = json.loads(done.stdout)
+    assert [test["annotator"] for test in document["tests"]] == ["ben", "ann"]
+    assert document["pvalue"] == document["tests"][0]["holm"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("--gate reject", 1),
+        ("--gate reject --annotator who", 1),
+        ("--gate reject --significance 1e-12", 0),
+        ("--gate equivalence --margin 0.05", 1),
+        ("--gate equivalence --margin 0.6", 0),
+        ("--gate equivalence --margin 0.9 --annotator who", 0),
+    ],
+)
+def test_gates_decide_the_exit_code(command, folder, options, code):
+    assert command(f"audit {folder}/audit.csv {COLUMNS} {options}").exit_code == code
+
+
+@pytest.mark.parametrize("option", ["", "--annotator who"])
+def test_a_report_is_a_page(command, folder, tmp_path, option):
+    path = tmp_path / "out.html"
+    done = command(f"audit {folder}/audit.csv {COLUMNS} {option} --report {path}")
+    assert done.exit_code == 0, done.output
+    page = path.read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "<math" in page or option
+    assert "audit.csv: label</title>" in page
+
+
+def test_a_plan_tells_how_many_rows(command):
+    done = command("audit --plan --alpha 0.2 --beta 0.1 --prior 0.5 --runs 100")
+    assert done.stdout.startswith("Audit 398 rows: 199 expected to be truly positive")
+    assert "Simulated power" in done.stdout
+
+
+def test_a_plan_in_json(command):
+    options = "--sampled-by given --share 0.3 --runs 0 --format json"
+    done = command(f"audit --plan --alpha 0.2 --beta 0.1 --prior 0.3 {options}")
+    document = json.loads(done.stdout)
+    assert document["n_positive"] == round(0.3 * document["n_rows"])
+    assert document["verdict"].startswith(f"Audit {document['n_rows']} rows")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("audit", "name a file of audited rows, with --true COL and --given COL; or --plan"),
+        ("audit {f}/audit.csv --given label", "--true is missing: name the column of true labels."),
+        ("audit {f}/audit.csv --true truth", "--given is missing: name the column of given labels"),
+        (
+            "audit {f}/audit.csv --true thruth --given label",
+            "audit.csv has no column 'thruth'; did you mean 'truth'?",
+        ),
+        (
+            "audit {f}/audit.csv --true truth --given truth",
+            "--true, --given and --annotator must name different columns.",
+        ),
+        (
+            f"audit {{f}}/audit.csv {COLUMNS} --sampled-by given",
+            "--given-counts is missing: rows audited by given label say nothing",
+        ),
+        (
+            f"audit {{f}}/audit.csv {COLUMNS} --sampled-by given --given-counts no:5",
+            "--given-counts has 'no:5' but needs label=count, such as no=9000,yes=1000.",
+        ),
+        (
+            f"audit {{f}}/all.csv {COLUMNS} --annotator who --given-counts no=5,yes=5",
+            "--given-counts is for all rows together: with --annotator, give DATA",
+        ),
+        (
+            f"audit {{f}}/empty.csv {COLUMNS}",
+            "column 'truth' is empty: no row was audited.",
+        ),
+        (
+            f"audit {{f}}/holes.csv {COLUMNS}",
+            "column 'label' has 1 missing value(s), the first in row 1: fill or drop them.",
+        ),
+        (f"audit {{f}}/audit.csv {COLUMNS} --alpha 0.1", "--alpha goes with --plan, which tells"),
+        ("audit {f}/audit.csv --plan --alpha 0.1 --beta 0.2", "--plan goes without DATA"),
+        ("audit --plan", "--plan needs --alpha and --beta: the flip rates that should be found."),
+        ("audit --plan --alpha 0.1 --beta 0.2", "prior is needed with sampled_by='random'"),
+    ],
+)
+def test_bad_input_gets_its_sentence(command, folder, arguments, message):
+    (folder / "empty.csv").write_text("truth,label\n,yes\n,no\n", encoding="utf-8")
+    (folder / "holes.csv").write_text("truth,label\nyes,yes\nno,\n", encoding="utf-8")
+    done = command(arguments.format(f=folder))
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory):
+    """Write rows with features, and an audit of other rows."""
+    rng = np.random.default_rng(9)
+    noise = eo.ClassConditionalNoise(0.3, 0.1)
+    true = rng.integers(0, 2, size=1000)
+    X = rng.normal(size=(1000, 2)) + (2 * true - 1)[:, None]
+    words = np.array(["no", "yes"])
+    path = tmp_path_factory.mktemp("beside")
+    rows = pd.DataFrame(X, columns=["a", "b"]).assign(label=words[noise.flip(true, rng)])
+    rows.to_csv(path / "rows.csv", index=False)
+    other = rng.integers(0, 2, size=200)
+    audit = pd.DataFrame({"true": words[other], "given": words[noise.flip(other, rng)]})
+    audit.to_csv(path / "audit.csv", index=False)
+    return path
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+def test_a_test_takes_an_audit_instead_of_toss_ups(command, beside, method):
+    options = f"--label label --audit {beside}/audit.csv --method {method} --format json"
+    done = command(f"test {beside}/rows.csv {options}")
+    document = json.loads(done.stdout)
+    rows, audit = (pd.read_csv(beside / name) for name in ("rows.csv", "audit.csv"))
+    expected = eo.asymmetry_test(
+        rows[["a", "b"]],
+        rows["label"],
+        method=method,
+        audit=eo.Audit(audit["true"], audit["given"]),
+    )
+    assert document["n_audited"] == 200
+    assert document["pvalue"] == pytest.approx(expected.pvalue, rel=1e-6)
+
+
+def test_an_audit_beside_a_test_has_no_holes(command, beside):
+    (beside / "holes.csv").write_text("true,given\nyes,yes\n,no\n", encoding="utf-8")
+    done = command(f"test {beside}/rows.csv --label label --audit {beside}/holes.csv")
+    assert done.exit_code == 2
+    assert "holes.csv has 1 rows without a true label: leave them out" in done.stderr

@@ -1,0 +1,208 @@
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import evenodds as eo
+from evenodds.errors import InputError
+
+TRUE = np.repeat([1, 1, 0, 0], [30, 10, 8, 152])
+GIVEN = np.repeat([1, 0, 1, 0], [30, 10, 8, 152])
+
+
+def test_rates_are_shares_of_the_true_classes():
+    result = eo.audit_test(TRUE, GIVEN)
+    assert (result.alpha, result.beta) == (10 / 40, 8 / 160)
+    assert result.asymmetry == result.beta - result.alpha
+
+
+@pytest.mark.parametrize(
+    ("repeats", "method"), [(1, "boschloo"), (10, "score")], ids=["small", "large"]
+)
+def test_small_audits_are_exact(repeats, method):
+    assert eo.audit_test(np.tile(TRUE, repeats), np.tile(GIVEN, repeats)).method == method
+
+
+@pytest.mark.parametrize("repeats", [1, 10])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_interval_leaves_zero_out_when_the_test_rejects(repeats, alternative):
+    true, given = np.tile(TRUE, repeats), np.tile(GIVEN, repeats)
+    result = eo.audit_test(true, given, alternative=alternative)
+    for level in (0.5, 0.9, 0.95, 0.99, 0.9999):
+        interval = result.confidence_interval(level)
+        assert (interval.low <= 0 <= interval.high) == (result.pvalue >= 1 - level)
+
+
+@pytest.mark.parametrize("repeats", [1, 10])
+def test_swapping_the_classes_flips_the_sign(repeats):
+    true, given = np.tile(TRUE, repeats), np.tile(GIVEN, repeats)
+    one, other = eo.audit_test(true, given), eo.audit_test(true, given, positive=0)
+    assert other.statistic == pytest.approx(-one.statistic, rel=1e-6)
+    assert (other.alpha, other.beta) == (one.beta, one.alpha)
+
+
+@pytest.mark.parametrize(
+    "as_column",
+    [
+        list,
+        pd.Series,
+        pl.Series,
+        lambda x: x.astype(bool),
+        lambda x: np.where(x, "ill", "healthy"),
+        lambda x: pd.Categorical(np.where(x, "ill", "healthy")),
+        lambda x: x[:, None].astype(float),
+    ],
+)
+def test_labels_come_in_any_kind(as_column):
+    expected = eo.audit_test(TRUE, GIVEN).statistic
+    assert eo.audit_test(as_column(TRUE), as_column(GIVEN)).statistic == expected
+
+
+def test_results_survive_json():
+    for counts in (None, {0: 7000, 1: 3000}):
+        design = "random" if counts is None else "given"
+        result = eo.audit_test(TRUE, GIVEN, sampled_by=design, given_counts=counts)
+        again = eo.AuditTestResult.from_dict(json.loads(json.dumps(result.to_dict())))
+        assert again == result
+
+
+def test_rate_intervals_hold_their_rates():
+    for design, counts in (("random", None), ("given", (7000, 3000))):
+        result = eo.audit_test(TRUE, GIVEN, sampled_by=design, given_counts=counts)
+        assert result.alpha_interval().low < result.alpha < result.alpha_interval().high
+        assert result.beta_interval().low < result.beta < result.beta_interval().high
+
+
+def test_equivalence_is_shown_by_many_equal_flips():
+    true = np.repeat([1, 1, 0, 0], [4500, 500, 500, 4500])
+    given = np.repeat([1, 0, 1, 0], [4500, 500, 500, 4500])
+    result = eo.audit_test(true, given)
+    assert result.equivalence(0.05).pvalue < 1e-6
+    assert result.pvalue == 1.0
+
+
+def test_any_margin_can_be_asked_of_a_small_audit():
+    result = eo.audit_test(TRUE, GIVEN)
+    pvalues = [result.equivalence(margin).pvalue for margin in (0.2, 0.4, 0.6, 0.9, 0.999)]
+    assert pvalues == sorted(pvalues, reverse=True)
+    assert pvalues[-1] < 1e-6
+
+
+def test_counts_by_label_or_in_order_say_the_same():
+    named = eo.audit_test(TRUE, GIVEN, sampled_by="given", given_counts={1: 3000, 0: 7000})
+    ordered = eo.audit_test(TRUE, GIVEN, sampled_by="given", given_counts=(7000, 3000))
+    assert named == ordered
+
+
+def test_no_flips_reject_nothing():
+    result = eo.audit_test([1] * 30 + [0] * 40, [1] * 30 + [0] * 40)
+    assert result.pvalue == 1
+    assert result.confidence_interval().high < 0.12
+
+
+def test_swapped_columns_are_doubted():
+    result = eo.audit_test(TRUE, 1 - GIVEN)
+    assert any("no better than a coin" in check.message for check in result.diagnostics)
+
+
+def test_few_wrong_labels_by_given_class_are_doubted_one_sidedly():
+    true = np.repeat([1, 0, 0], [60, 30, 100])
+    given = np.repeat([1, 1, 0], [60, 30, 100])
+    doubts = [
+        eo.audit_test(true, given, sampled_by="given", given_counts=(9000, 1000), alternative=side)
+        .diagnostics[0]
+        .concern
+        for side in ("less", "two-sided")
+    ]
+    assert doubts == [True, False]
+
+
+def _audit(true=TRUE, given=GIVEN, **options):
+    return eo.audit_test(true, given, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: _audit(sampled_by="given"),
+            r"^given_counts is missing: rows audited by given class say nothing of how many rows "
+            r"have each label\. Give the counts of the whole data, as \{0: \.\.\., 1: \.\.\.\}\.$",
+        ),
+        (
+            lambda: _audit(given_counts=(1, 2)),
+            r"^given_counts is used with sampled_by='given' only, and sampled_by is 'random'",
+        ),
+        (
+            lambda: _audit(sampled_by="given", given_counts=(100, 300)),
+            r"^given_counts says that 100 rows are labelled 0, but 162 of them were audited: count "
+            r"the whole data, audited rows included\.$",
+        ),
+        (
+            lambda: _audit(sampled_by="given", given_counts=(100, 300, 5)),
+            r"^given_counts holds 3 numbers but must hold 2: rows labelled 0, then rows labelled 1",
+        ),
+        (
+            lambda: _audit(sampled_by="given", given_counts={0: 500, 2: 300}),
+            r"^given_counts names 0 and 2 but the labels are 0 and 1: give one count for each\.$",
+        ),
+        (
+            lambda: _audit(sampled_by="given", given_counts=(300.5, 300)),
+            r"^given_counts of 0 is 300\.5 but must be a whole number of at least 1\.$",
+        ),
+        (
+            lambda: _audit(sampled_by="label"),
+            r"^sampled_by is 'label' but must be one of 'random', 'true' or 'given'\.$",
+        ),
+        (
+            lambda: _audit(TRUE[:-1]),
+            r"^true has 199 labels but given has 200: give both labels of each audited row, in the "
+            r"same order\.$",
+        ),
+        (lambda: _audit([], []), r"^true is empty: give the labels of at least one audited row\.$"),
+        (
+            lambda: _audit(TRUE.reshape(100, 2), GIVEN),
+            r"^true has shape \(100, 2\) but must be one column of labels\.$",
+        ),
+        (
+            lambda: _audit([1, None, 0], [1, 1, 0]),
+            r"^true has 1 missing value, the first in row 1: drop the rows without a label\.$",
+        ),
+        (
+            lambda: _audit([1, 0, 0], [1, np.nan, np.nan]),
+            r"^given has 2 missing values, the first in row 1: drop the rows without a label\.$",
+        ),
+        (
+            lambda: _audit(["a", "b", "c"], ["a", "b", "b"]),
+            r"^true has 3 distinct labels \('a', 'b' and 'c'\) but this test needs 2: keep the "
+            r"rows of two of them, or use multiclass_test\.$",
+        ),
+        (
+            lambda: _audit([0, 1, 1], ["no", "yes", "no"]),
+            r"^true has 0 and 1 but given has 'no' and 'yes': write the two classes in the same "
+            r"words in both\.$",
+        ),
+        (
+            lambda: _audit([1, 1], [1, 1]),
+            r"^true and given hold one label only \(1\): audit rows of both classes\.$",
+        ),
+        (
+            lambda: _audit([1, 1, 1], [1, 0, 1]),
+            r"^no audited row is truly 0, so nothing is known of how often that class is flipped: "
+            r"audit rows until both classes are there\.$",
+        ),
+        (
+            lambda: _audit([1, 0, 1], [1, 1, 1], sampled_by="given", given_counts=(5, 5)),
+            r"^no audited row is labelled 0: an audit by given class needs rows of both labels\.$",
+        ),
+        (
+            lambda: _audit(positive="ill"),
+            r"^positive is 'ill' but the labels are 0 and 1: name one of these\.$",
+        ),
+    ],
+)
+def test_bad_input_gets_its_sentence(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,64 @@
+"""What an audit adds to the likelihood: derivatives, information, and nothing twice."""
+
+import numpy as np
+import pytest
+
+from evenodds.model.audit_terms import AuditTerms, KnownRows
+from evenodds.model.noisy_sums import NoisyPoint
+
+POINT = NoisyPoint(np.array([-0.4, 1.1, 0.3]), 0.2, 0.06)
+
+
+def _known(rng, n=50):
+    features = rng.normal(size=(n, 2))
+    true, given = (rng.integers(0, 2, size=n).astype(float) for _ in range(2))
+    return KnownRows(features, true, given)
+
+
+@pytest.fixture(params=["counts", "rows"])
+def terms(request):
+    known = _known(np.random.default_rng(0)) if request.param == "rows" else None
+    return AuditTerms(40, 7, 60, 13, known)
+
+
+def _moved(step):
+    return NoisyPoint(
+        POINT.coefficients + step[:3], POINT.rate + step[3], POINT.asymmetry + step[4]
+    )
+
+
+def test_the_score_is_the_slope_of_the_log_likelihood(terms):
+    slopes = [
+        (terms.at(_moved(step)).log_likelihood - terms.at(_moved(-step)).log_likelihood) / 2e-6
+        for step in 1e-6 * np.eye(5)
+    ]
+    assert terms.at(POINT).score == pytest.approx(slopes, rel=1e-6, abs=1e-5)
+
+
+def test_counted_flips_have_the_variance_of_their_score():
+    """Information is the variance of the score when flips are drawn at the rates of the point."""
+    rng = np.random.default_rng(1)
+    scores = [
+        AuditTerms(40, rng.binomial(40, 0.17), 60, rng.binomial(60, 0.23)).at(POINT).score[-2:]
+        for _ in range(4000)
+    ]
+    expected = AuditTerms(40, 7, 60, 13).at(POINT).information[-2:, -2:]
+    assert np.cov(np.transpose(scores)) == pytest.approx(expected, rel=0.1, abs=12)
+
+
+def test_known_rows_gain_information_and_lose_none(terms):
+    """Knowing the truth of a row can only add to what its given label told."""
+    assert np.linalg.eigvalsh(terms.at(POINT).information).min() > -1e-9
+
+
+def test_no_flips_leave_everything_finite_on_the_bound():
+    part = AuditTerms(20, 0, 80, 0).at(NoisyPoint(np.zeros(2), 0.0, 0.0))
+    assert part.log_likelihood == pytest.approx(0.0, abs=1e-6)
+    assert np.isfinite(part.information).all()
+
+
+def test_a_scaled_audit_is_a_share_of_it():
+    audit = AuditTerms(40, 8, 60, 12)
+    half = audit.scaled(0.5).at(POINT)
+    assert half.score == pytest.approx(audit.at(POINT).score / 2)
+    assert half.information == pytest.approx(audit.at(POINT).information / 2)

@@ -1,0 +1,82 @@
+import pytest
+from scipy.stats import norm
+from statsmodels.stats.proportion import power_proportions_2indep
+
+import evenodds as eo
+from evenodds.errors import InputError
+
+NOISE = eo.ClassConditionalNoise(alpha=0.2, beta=0.1)
+
+
+def test_the_power_is_that_of_two_proportions():
+    """statsmodels: power_proportions_2indep with the pooled null variance."""
+    size = eo.audit_size(NOISE, prior=0.3)
+    n1 = 0.3 * size.n_rows
+    ratio = 0.7 / 0.3
+    theirs = power_proportions_2indep(
+        diff=0.1, prop2=0.1, nobs1=n1, ratio=ratio, alpha=0.05, return_results=True
+    )
+    assert size.power == pytest.approx(theirs.power, abs=0.002)
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.8, 0.95])
+def test_one_row_fewer_would_not_do(wanted):
+    size = eo.audit_size(NOISE, sampled_by="true", power=wanted)
+    assert wanted <= size.power < wanted + 0.005
+
+
+def test_one_sided_tests_need_fewer_rows():
+    both = eo.audit_size(NOISE, prior=0.5).n_rows
+    assert eo.audit_size(NOISE, prior=0.5, alternative="less").n_rows < both
+
+
+@pytest.mark.parametrize(
+    "design",
+    [{"prior": 0.5}, {"sampled_by": "true", "share": 0.3}, {"sampled_by": "given", "prior": 0.2}],
+    ids=["random", "true", "given"],
+)
+def test_simulated_audits_find_it_as_often_as_said(design):
+    size = eo.audit_size(NOISE, **design, runs=400, seed=11)
+    band = norm.isf(1e-4) * (0.8 * 0.2 / 400) ** 0.5
+    assert abs(size.simulated_power - size.power) < band
+
+
+def test_rows_are_told_by_class():
+    size = eo.audit_size(NOISE, sampled_by="true", share=0.25)
+    assert size.n_positive == pytest.approx(0.25 * size.n_rows, abs=0.5)
+    assert size.n_positive + size.n_negative == size.n_rows
+
+
+def test_a_plan_prints_itself():
+    assert str(eo.audit_size(NOISE, prior=0.5)).startswith("Audit 398 rows: 199 expected")
+
+
+@pytest.mark.parametrize(
+    ("noise", "options", "message"),
+    [
+        (NOISE, {}, r"^prior is needed with sampled_by='random': what share of the rows is truly"),
+        (
+            NOISE,
+            {"prior": 0.5, "share": 0.5},
+            r"^share is chosen when rows are drawn by class; at random it is the prior: leave it",
+        ),
+        (
+            eo.ClassConditionalNoise(0.1, 0.1),
+            {"prior": 0.5},
+            r"^alpha and beta are both 0\.1: there is no asymmetry to find\.$",
+        ),
+        (
+            NOISE,
+            {"prior": 0.5, "alternative": "greater"},
+            r"^alternative is 'greater' but beta - alpha is -0\.1: a one-sided test looks",
+        ),
+        (
+            eo.ClassConditionalNoise(0.1, 0.10001),
+            {"prior": 0.5},
+            r"^more than 1,000,000,000 rows would have to be audited: the flip rates are too close",
+        ),
+    ],
+)
+def test_bad_input_gets_its_sentence(noise, options, message):
+    with pytest.raises(InputError, match=message):
+        eo.audit_size(noise, **options)

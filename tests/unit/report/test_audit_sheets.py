@@ -1,0 +1,96 @@
+"""Sheets of audits: what is said, and never more than was shown."""
+
+import numpy as np
+import pytest
+
+import evenodds as eo
+from evenodds.report.sheets import sheet_of
+from evenodds.report.view import View
+
+
+def _audit(kept_positive, lost_positive, lost_negative, kept_negative, **options):
+    counts = [kept_positive, lost_positive, lost_negative, kept_negative]
+    true = np.repeat(["ill", "ill", "well", "well"], counts)
+    given = np.repeat(["ill", "well", "ill", "well"], counts)
+    return eo.audit_test(true, given, positive="ill", **options)
+
+
+@pytest.fixture(scope="module")
+def sheets():
+    results = {
+        "rejecting": _audit(300, 100, 20, 380),
+        "retaining": _audit(90, 10, 12, 88),
+        "small": _audit(9, 1, 1, 9),
+        "given": _audit(
+            90, 30, 10, 110, sampled_by="given", given_counts={"ill": 1000, "well": 9000}
+        ),
+        "equal": _audit(4500, 500, 500, 4500),
+    }
+    return {name: sheet_of(result, View()) for name, result in results.items()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("rejecting", "Yes: 'ill' is flipped more often than 'well'."),
+        ("retaining", "Not shown: these labels fit equal flips, and unequal ones too."),
+        ("equal", "Not by much: any difference is shown to be below 5 in 100"),
+    ],
+)
+def test_headlines(sheets, kind, sentence):
+    assert sheets[kind].headline.startswith(sentence)
+
+
+def test_what_is_not_rejected_is_not_shown(sheets):
+    assert "That does not show that both classes are flipped equally often" in (
+        sheets["retaining"].verdict
+    )
+
+
+def test_the_counts_are_a_table(sheets):
+    assert sheets["rejecting"].tables[0].rows[0] == ("truly 'ill'", "300", "100", "400")
+
+
+def test_the_whole_data_is_told_where_it_counts(sheets):
+    assert ("whole data", "9,000 labelled 'well', 1,000 labelled 'ill'") in sheets["given"].facts
+
+
+def test_a_small_audit_says_that_it_is_exact(sheets):
+    assert sheets["small"].facts[0] == ("test", "Boschloo's exact unconditional test")
+
+
+@pytest.mark.parametrize("kind", ["rejecting", "small", "given"])
+def test_the_python_call_repeats_the_test(sheets, kind):
+    counts = {"rejecting": (300, 100, 20, 380), "small": (9, 1, 1, 9), "given": (90, 30, 10, 110)}
+    names = {
+        "true": np.repeat(["ill", "ill", "well", "well"], counts[kind]),
+        "given": np.repeat(["ill", "well", "ill", "well"], counts[kind]),
+    }
+    exec(sheets[kind].python, names)
+    assert sheet_of(names["result"], View()).facts == sheets[kind].facts
+
+
+@pytest.mark.parametrize("kind", ["rejecting", "small", "given"])
+def test_every_picture_can_be_drawn_and_has_words(sheets, kind):
+    for picture in sheets[kind].pictures().values():
+        assert picture.draw().axes
+        assert picture.caption().finding
+
+
+def test_annotators_who_are_not_named_are_not_cleared():
+    rng = np.random.default_rng(2)
+    true = rng.integers(0, 2, size=200)
+    given = eo.UniformNoise(0.1).flip(true, rng)
+    result = eo.annotator_audit(true, given, np.repeat(["a", "b"], 100))
+    sheet = sheet_of(result, View())
+    assert sheet.headline == "Nobody is shown to: that clears nobody either."
+    assert not sheet.rejected
+    assert "0 of 2 stand out." in sheet.pictures()["annotators"].caption().finding
+
+
+def test_untested_annotators_have_a_table_of_their_own():
+    true, given = [1, 0] * 30 + [1], [1, 0] * 28 + [0, 1] * 2 + [1]
+    result = eo.annotator_audit(true, given, ["a"] * 60 + ["b"])
+    tables = sheet_of(result, View()).tables
+    assert tables[1].rows[0][:2] == ("b", "1")
+    assert str(result).count("Not tested:") == 1
