@@ -23,7 +23,7 @@ CurveMethod = Boundary | Joint | Wald
 Method = CurveMethod | Local
 
 CURVE_METHODS: dict[str, type[CurveMethod]] = {"boundary": Boundary, "joint": Joint, "wald": Wald}
-METHODS: dict[str, type[Method]] = {**CURVE_METHODS, "local": Local}
+METHODS: dict[str, type[Method]] = dict(sorted({**CURVE_METHODS, "local": Local}.items()))
 
 
 def asymmetry_test(

@@ -5,7 +5,12 @@ import pytest
 
 import evenodds as eo
 from evenodds.model.local import surroundings
-from evenodds.model.local.bandwidth import LADDER, choose_bandwidth, undersmoothing
+from evenodds.model.local.bandwidth import (
+    LADDER,
+    choose_bandwidth,
+    undersmoothing,
+    widest_as_good,
+)
 from evenodds.model.local.fits import fit_bandwidths, fit_local
 from evenodds.model.local.kernels import REACH, kernel_weights
 from evenodds.model.local.posteriors import LocalRows, local_posteriors
@@ -212,3 +217,11 @@ def test_a_bandwidth_is_a_distance(noisy, refused, bandwidth, text):
 def test_a_kernel_has_a_name(noisy, refused):
     with refused("kernel is 'box' but must be one of 'gaussian' or 'tricube'."):
         local_posteriors(*noisy, POINTS, kernel="box")
+
+
+def test_the_widest_bandwidth_that_predicts_as_well_is_taken():
+    rng = np.random.default_rng(1)
+    best = rng.normal(size=1000)
+    scores = {0.9: best - 0.5, 0.6: best + 0.01 * rng.normal(size=1000) - 1e-4, 0.4: best}
+    assert widest_as_good(scores) == 0.6
+    assert widest_as_good({0.9: best - 0.5, 0.4: best}, np.ones(1000)) == 0.4
