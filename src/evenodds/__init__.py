@@ -27,6 +27,7 @@ _HOME = {
     "ImprecisionWarning": "errors",
     "InputError": "errors",
     "Joint": "inference.joint",
+    "Local": "inference.local.method",
     "LogisticFit": "model.logistic",
     "MarginLoss": "model.losses.margin",
     "MissingExtraError": "errors",

@@ -42,6 +42,7 @@ from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.contour.climbing import contour_test as contour_test
 from evenodds.inference.contour.results import ContourTestResult as ContourTestResult
 from evenodds.inference.joint import Joint as Joint
+from evenodds.inference.local.method import Local as Local
 from evenodds.inference.multiclass.codes import OutputCodes as OutputCodes
 from evenodds.inference.multiclass.codes import build_codes as build_codes
 from evenodds.inference.multiclass.confusion import ConfusionTestResult as ConfusionTestResult

@@ -8,6 +8,15 @@ class Method(StrEnum):
 
     boundary = "boundary"
     joint = "joint"
+    local = "local"
+    wald = "wald"
+
+
+class CurveMethod(StrEnum):
+    """Tests that fit one curve to all rows, by name."""
+
+    boundary = "boundary"
+    joint = "joint"
     wald = "wald"
 
 
