@@ -27,6 +27,7 @@ _HOME = {
     "PriorTestResult": "inference.prior",
     "RankError": "errors",
     "SeparationError": "errors",
+    "StorageError": "errors",
     "RejectionRate": "simulation.rejection",
     "Trial": "simulation.world",
     "UniformNoise": "noise",

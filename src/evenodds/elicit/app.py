@@ -23,7 +23,7 @@ from evenodds.elicit.desk import Desk
 from evenodds.elicit.images import find_image
 from evenodds.elicit.protection import Guard
 from evenodds.elicit.words import judgement_lines
-from evenodds.errors import InputError
+from evenodds.errors import InputError, StorageError
 
 HOME = Path(__file__).parent
 STATIC = {
@@ -52,7 +52,11 @@ def make_app(desk: Desk, token: str, port: int) -> Starlette:
     return Starlette(
         routes=[Mount("/{token}", routes=routes)],
         middleware=[Middleware(Guard, token=token, port=port)],
-        exception_handlers={InputError: pages.complain, HTTPException: pages.complain},
+        exception_handlers={
+            InputError: pages.complain,
+            HTTPException: pages.complain,
+            StorageError: pages.confess,
+        },
     )
 
 
@@ -150,6 +154,14 @@ class Pages:
         status = error.status_code if isinstance(error, HTTPException) else 400
         message = error.detail if isinstance(error, HTTPException) else str(error)
         return self._page("sorry.html", status=status, message=message)
+
+    async def confess(self, request: Request, error: Exception) -> Response:
+        """Say that answers cannot be reached, and whether one was lost by it."""
+        lost = "What you sent was NOT saved. " if request.method == "POST" else ""
+        message = (
+            f"{lost}{error} Go back and try again; if it stays so, tell whoever prepared this."
+        )
+        return self._page("sorry.html", status=503, message=message)
 
     def _ending(self, expert: str, number: int, *, finished: bool) -> Response:
         found = self.desk.findings()

@@ -83,22 +83,24 @@ def _open_store(
 ) -> Store:
     """Go on with the answers there are, or choose cases and begin."""
     path = wishes.database
-    if path.exists():
+    if Store.has_begun(path):
         store = Store.open(path)
-        check_same(store.sitting, table, wishes.label, str(path))
-        return store
-    if must_exist:
+    elif must_exist:
         raise InputError(f"there are no answers yet: {path} is not there.")
-    sitting = plan_sitting(
-        table,
-        label=wishes.label,
-        features=features,
-        positive=wishes.positive,
-        n_cases=wishes.n_cases,
-        n_repeats=wishes.n_repeats,
-        seed=wishes.seed,
-    )
-    return Store.create(path, sitting)
+    else:
+        sitting = plan_sitting(
+            table,
+            label=wishes.label,
+            features=features,
+            positive=wishes.positive,
+            n_cases=wishes.n_cases,
+            n_repeats=wishes.n_repeats,
+            seed=wishes.seed,
+        )
+        # Another start may have come first meanwhile: then its sitting is gone on with.
+        store = Store.begin(path, sitting)
+    check_same(store.sitting, table, wishes.label, str(path))
+    return store
 
 
 def _features(table: "pa.Table", wishes: Wishes) -> tuple[str, ...]:

@@ -157,6 +157,20 @@ def test_what_the_page_cannot_have_sent_is_refused(send, desk, form, status):
     assert desk.store.answers() == []
 
 
+def test_an_answer_that_cannot_be_kept_is_said_to_be_lost(send, desk):
+    desk.store.path.unlink()
+    reply = answer(send, 0)
+    assert reply.status_code == 503
+    assert "What you sent was NOT saved." in reply.text
+    assert "cannot be written: it was moved or removed. Go back and try again;" in reply.text
+
+
+def test_answers_that_cannot_be_read_are_no_loss(at, desk):
+    desk.store.path.write_bytes(b"x" * 20_000)
+    reply = at("sit/Ada")
+    assert (reply.status_code, "NOT saved" in reply.text) == (503, False)
+
+
 def test_undo_of_nothing_in_particular_is_refused(send):
     assert send("sit/Ada/undo").status_code == 400
 
