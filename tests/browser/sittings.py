@@ -28,7 +28,7 @@ class Server:
         self.folder = folder
         self.arguments = [
             COMMAND, "elicit", "patients.csv", "--label", "diagnosis", "--out", "anchors.parquet",
-            "--cases", str(cases), "--repeats", str(repeats),
+            "--show", "age,dose,note,scan", "--cases", str(cases), "--repeats", str(repeats),
         ]  # fmt: skip
         self.process = None
 

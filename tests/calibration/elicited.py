@@ -17,8 +17,8 @@ from evenodds.inference.null_test import null_statistic
 from evenodds.rows.source import read_rows
 from evenodds.simulation.worlds import WORLDS
 from tests.calibration.experts import SimulatedExpert, elicited, own_toss_ups, random_cases
+from tests.calibration.other_columns import CRITICAL, show_other_columns
 
-CRITICAL = stats.norm.isf(0.025)
 PLACES = ("paper", "rare", "skewed")
 
 
@@ -193,21 +193,25 @@ def show_spread(over, runs):
     return 0
 
 
+# What is shown, and how many times fewer runs it takes than the level.
+PARTS = {
+    "level": (show_level, 1),
+    "columns": (show_other_columns, 1),
+    "power": (show_power, 2),
+    "spread": (show_spread, 2),
+    "bias": (show_bias, 5),
+}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000, help="for the level")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", choices=("level", "power", "bias", "spread"))
+    parser.add_argument("--only", choices=tuple(PARTS))
     options = parser.parse_args()
-    parts = {
-        "level": (show_level, 1),
-        "power": (show_power, 2),
-        "spread": (show_spread, 2),
-        "bias": (show_bias, 5),
-    }
     started, failures = time.perf_counter(), 0
     with ProcessPoolExecutor(options.workers) as pool:
-        for name, (show, fewer) in parts.items():
+        for name, (show, fewer) in PARTS.items():
             if options.only in {None, name}:
                 failures += show(partial(pool.map, chunksize=10), options.runs // fewer)
     print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")

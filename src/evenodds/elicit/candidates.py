@@ -77,8 +77,8 @@ def choose_candidates(
         If hardly any row lies in the band: then the columns tell the classes apart, and a
         toss-up has to be described, not found.
     """
-    wanted = check_whole(n_cases, "n_cases", at_least=FEWEST_CASES)
-    rng = np.random.default_rng(check_whole(seed, "seed"))
+    wanted = check_whole(n_cases, "--cases", at_least=FEWEST_CASES)
+    rng = np.random.default_rng(check_whole(seed, "--seed"))
     pools = _pools(posterior, rng)
     filled = [pool for pool in pools if len(pool)]
     n_near = sum(len(pool) for pool in filled)

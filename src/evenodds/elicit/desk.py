@@ -43,8 +43,6 @@ class Desk:
         The answers.
     outputs : Outputs
         Where anchors and answers are written to.
-    anchor_columns : tuple of str
-        Columns of the data that the anchors file carries.
     outlook : Outlook
         What could be found with the toss-ups so far.
     unseen_lean : float
@@ -57,7 +55,6 @@ class Desk:
     showing: Showing
     store: Store
     outputs: Outputs
-    anchor_columns: tuple[str, ...]
     outlook: Outlook
     unseen_lean: float
     test_command: str
@@ -117,6 +114,6 @@ class Desk:
         found = self.findings()
         if not found.toss_ups:
             return [self.outputs.answers]
-        anchors = anchor_table(self.table, self.anchor_columns, found)
+        anchors = anchor_table(self.table, self.sitting.features, found)
         write_anchors(self.outputs.anchors, anchors)
         return [self.outputs.anchors, self.outputs.answers]

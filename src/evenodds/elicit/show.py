@@ -93,28 +93,24 @@ def _number(value: float | Decimal) -> str:
 
 
 def choose_columns(
-    table: "pa.Table", label: str, show: tuple[str, ...] | None, source: str
+    table: "pa.Table", label: str, show: tuple[str, ...], source: str
 ) -> tuple[str, ...]:
-    """Return the columns to show: those named, or all; never the label or a copy of it."""
+    """Return the columns to show, refusing the label and what gives it away."""
     names = table.column_names
-    if show is not None:
-        for name in show:
-            if name not in names:
-                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
-        if label in show:
-            raise InputError(
-                f"--show names {label!r}, the label: experts judge a case without knowing it."
-            )
-        if not show:
-            raise InputError("--show names no column.")
-    chosen = show or tuple(name for name in names if name != label)
-    telling = [name for name in chosen if _tells_the_label(table, name, label)]
+    for name in show:
+        if name not in names:
+            raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+    if label in show:
+        raise InputError(
+            f"--show names {label!r}, the label: experts judge a case without knowing it."
+        )
+    telling = [name for name in show if _tells_the_label(table, name, label)]
     if telling:
         raise InputError(
             f"{join_quoted(telling)} would give the label away: every value goes with one label "
             "only. Choose what to show with --show."
         )
-    return chosen
+    return show
 
 
 def _tells_the_label(table: "pa.Table", name: str, label: str) -> bool:

@@ -26,7 +26,7 @@ SCHEMA = (
     )""",
     "CREATE INDEX standing ON answers (expert) WHERE undone IS NULL",
 )
-VERSION = 1
+VERSION = 2
 # Seconds to wait for another writer; the page of everybody waits meanwhile.
 PATIENCE = 2
 COLUMNS = 'expert, "case", occasion, verdict, chance, time'

@@ -7,7 +7,8 @@ from pyarrow import csv
 
 import evenodds as eo
 from evenodds.elicit.answers import Answer, Verdict
-from evenodds.elicit.opening import Wishes, open_desk
+from evenodds.elicit.opening import open_desk
+from evenodds.elicit.wishes import Wishes
 from evenodds.simulation.worlds import two_bells
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -48,6 +49,7 @@ def wishes(folder):
             "data": folder / "patients.csv",
             "label": "diagnosis",
             "out": folder / "anchors.parquet",
+            "show": ("age", "dose", "note", "scan"),
             "n_cases": 24,
             "n_repeats": 6,
         }

@@ -74,5 +74,5 @@ def test_columns_that_tell_the_classes_apart_leave_nothing_to_ask(refused):
 
 
 def test_too_few_cases_are_refused(rows, refused):
-    with refused("n_cases is 3 but must be a whole number of at least 8."):
+    with refused("--cases is 3 but must be a whole number of at least 8."):
         choose_candidates(*rows, n_cases=3)
