@@ -60,6 +60,7 @@ def run_elicit(
     from evenodds.cli.data import split_names  # noqa: PLC0415 - keeps help quick
     from evenodds.elicit.opening import open_desk  # noqa: PLC0415
     from evenodds.elicit.wishes import Wishes  # noqa: PLC0415
+    from evenodds.elicit.words import opening_lines  # noqa: PLC0415
     from evenodds.rows.anchor_points import whole  # noqa: PLC0415
     from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
 
@@ -78,10 +79,14 @@ def run_elicit(
         seed=seed,
     )
     wishes.outputs()  # names that cannot be written are refused before the data are read
+    if not export:
+        typer.echo("Reading the data and choosing cases ...", err=True)
     desk = open_desk(whole(open_table(data)), wishes, must_exist=export)
     if not export:
         from evenodds.elicit.server import serve  # noqa: PLC0415 - uvicorn is slow to load
 
+        for line in opening_lines(desk):
+            typer.echo(line, err=True)
         serve(desk, port, lambda address: _announce(address, browser))
     _finish(desk)
 
@@ -112,7 +117,7 @@ def _announce(address: str, browser: bool) -> None:
 
 def _finish(desk: "Desk") -> None:
     """Write the files, and say what they are and what comes next."""
-    from evenodds.elicit.words import count, judgement_lines  # noqa: PLC0415 - keeps help quick
+    from evenodds.elicit.words import closing_lines, count  # noqa: PLC0415 - keeps help quick
 
     found = desk.findings()
     written = desk.export()
@@ -120,7 +125,7 @@ def _finish(desk: "Desk") -> None:
     for path in written:
         typer.echo(f"wrote {path}", err=True)
     typer.echo(f"{count(len(found.toss_ups), 'toss-up')} found.")
-    for line in judgement_lines(found):
+    for line in closing_lines(desk.sitting, found):
         typer.echo(f"  {line}")
     if found.toss_ups:
         typer.echo(f"Next: {desk.test_command}")

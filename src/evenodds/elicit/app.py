@@ -22,7 +22,7 @@ from evenodds.elicit.answers import Verdict
 from evenodds.elicit.desk import Desk
 from evenodds.elicit.images import find_image
 from evenodds.elicit.protection import Guard
-from evenodds.elicit.words import judgement_lines
+from evenodds.elicit.words import closing_lines
 from evenodds.errors import InputError, StorageError
 
 HOME = Path(__file__).parent
@@ -171,7 +171,7 @@ class Pages:
             address=self._address(expert),
             number=number,
             n_toss_ups=len(found.toss_ups),
-            lines=judgement_lines(found),
+            lines=closing_lines(self.desk.sitting, found),
             written=[str(path) for path in self.desk.export()],
             test_command=self.desk.test_command,
             finished=finished,

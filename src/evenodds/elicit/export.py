@@ -65,12 +65,6 @@ def anchor_table(table: "pa.Table", features: Sequence[str], found: Findings) ->
         "tolerance": [found.judgement.tolerance(toss_up) for toss_up in found.toss_ups],
         "shared_tolerance": [found.judgement.shared_tolerance] * len(found.toss_ups),
     }
-    clash = [name for name in stated if name in features]
-    if clash:
-        raise InputError(
-            f"the data has a feature named {join_quoted(clash)}, which an anchors file uses for "
-            "what experts state: rename that column."
-        )
     for name, values in stated.items():
         chosen = chosen.append_column(name, pa.array(values, pa.float64()))
     return chosen

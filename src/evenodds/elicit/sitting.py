@@ -9,7 +9,7 @@ import numpy as np
 
 from evenodds.elicit.candidates import choose_candidates, fitted_posterior
 from evenodds.elicit.queue import Queue
-from evenodds.rows.missing import refuse_missing
+from evenodds.elicit.testable import refuse_untestable
 from evenodds.rows.source import read_rows
 from evenodds.validation import check_whole
 
@@ -105,12 +105,17 @@ def plan_sitting(
         How many cases, and how many of them come back.
     seed : int
         The same seed gives the same sitting.
+
+    Raises
+    ------
+    InputError
+        If a test of these rows would be refused, or there are too few cases to ask about.
     """
     back = check_whole(n_repeats, "--repeats")
+    refuse_untestable(table, label, features, positive)
     kept = _sample(table.num_rows, check_whole(seed, "--seed"))
     read = table.take(kept) if len(kept) < table.num_rows else table
     rows = read_rows(read.select(list(features)), read[label].to_numpy(), positive=positive)
-    refuse_missing(rows)
     matrix = np.column_stack([np.asarray(read[name].to_numpy(), float) for name in features])
     chosen = choose_candidates(matrix, fitted_posterior(rows, matrix), n_cases=n_cases, seed=seed)
     cases = tuple(int(row) for row in kept[chosen.rows])

@@ -1,6 +1,13 @@
 """The sentences of a sitting: what is found so far, and what it will be worth."""
 
+from typing import TYPE_CHECKING
+
 from evenodds.elicit.export import Findings
+from evenodds.elicit.information import hidden_line, information_lines
+from evenodds.elicit.sitting import Sitting
+
+if TYPE_CHECKING:
+    from evenodds.elicit.desk import Desk
 
 # Fewer repeats than this say nothing about consistency.
 FEW = 4
@@ -24,6 +31,20 @@ def running_line(n_toss_ups: int, n_rows: int, known: bool, asymmetry: float | N
         f"{found} With them, a test of these {n_rows:,} rows would probably notice if the shares "
         f"of wrong labels in the two classes differed by {100 * asymmetry:.0f} in 100."
     )
+
+
+def opening_lines(desk: "Desk") -> list[str]:
+    """Return what to know before anyone is asked: what experts see, and what they cannot."""
+    lines = information_lines(desk.sitting)
+    hidden = hidden_line(desk.sitting, desk.table.column_names)
+    if hidden is not None:
+        lines.append(hidden)
+    return lines
+
+
+def closing_lines(sitting: Sitting, found: Findings) -> list[str]:
+    """Return what to know of the files that a sitting ends in."""
+    return [*judgement_lines(found), *information_lines(sitting)]
 
 
 def judgement_lines(found: Findings) -> list[str]:

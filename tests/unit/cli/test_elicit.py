@@ -39,11 +39,12 @@ def post(address, path, **form):
     urllib.request.urlopen(urllib.request.Request(address + path, body, {"Origin": origin}))
 
 
-def test_an_interrupt_ends_the_sitting_and_writes_the_files(served, tmp_path, document, files):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_sitting_and_writes_the_files(served, tmp_path, document, files, how):
     server, address = served
     for number in range(4):
         post(address, "sit/Ada/answer", number=number, verdict="toss-up")
-    server.send_signal(signal.SIGINT)
+    server.send_signal(how)
     said, wrote = server.communicate(timeout=30)
     assert server.returncode == 0
     assert "4 toss-ups found." in said
@@ -99,6 +100,21 @@ def test_files_are_written_from_answers_without_a_server(served, command, sittin
     result = command(f"{sitting} --export")
     assert (result.exit_code, "1 toss-up found." in result.stdout) == (0, True)
     assert (tmp_path / "anchors_answers.csv").read_text().count("\n") == 2
+
+
+def test_the_start_warns_of_what_experts_see_beyond_the_test(script, sitting, tmp_path):
+    server = subprocess.Popen(
+        [script, *sitting.split(), "--features", "age", "--show", "age,dose"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    server.stdout.readline()
+    server.send_signal(signal.SIGINT)
+    said, told = server.communicate(timeout=30)
+    warning = "Warning: experts are shown 'dose', which the test does not go by."
+    assert told.startswith("Reading the data and choosing cases ...\n" + warning)
+    assert f"  {warning}" in said
 
 
 def test_a_port_that_is_taken_is_named(command, sitting):

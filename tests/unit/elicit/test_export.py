@@ -4,13 +4,12 @@ import csv
 import json
 import stat
 
-import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from evenodds.anchors import Anchors
 from evenodds.elicit.answers import Verdict
-from evenodds.elicit.export import Findings, Outputs, anchor_table, findings, write_anchors
+from evenodds.elicit.export import Outputs, anchor_table, findings, write_anchors
 
 
 @pytest.fixture
@@ -82,13 +81,6 @@ def test_without_toss_ups_only_the_answers_are_written(desk):
 def test_without_toss_ups_there_is_no_table_of_anchors(desk, refused):
     with refused("no case was called a toss-up, so there are no anchors to write yet."):
         anchor_table(desk.table, ("age",), findings([], desk.sitting))
-
-
-def test_a_feature_of_a_reserved_name_is_refused(answered, refused):
-    found: Findings = answered.findings()
-    table = answered.table.append_column("tolerance", pa.array([0.0] * 600))
-    with refused("the data has a feature named 'tolerance', which an anchors file uses"):
-        anchor_table(table, ("age", "tolerance"), found)
 
 
 @pytest.mark.parametrize(
