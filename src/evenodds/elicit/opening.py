@@ -2,7 +2,7 @@
 
 import shlex
 import warnings
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from evenodds.elicit.wishes import Wishes
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.planning.solve import detectable_asymmetry
 from evenodds.simulation.own_data import data_world
-from evenodds.simulation.world import World
 from evenodds.validation import check_between, near_misses
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def open_desk(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False) ->
         showing=Showing(sitting.shown, (wishes.images or wishes.data.resolve().parent,)),
         store=store,
         outputs=outputs,
-        outlook=Outlook(_detector(table, sitting)),
+        outlook=Outlook(partial(_detector, table, sitting)),
         unseen_lean=wishes.unseen_lean,
         test_command=_test_command(table, sitting, wishes),
     )
@@ -112,20 +111,17 @@ def _check_column(table: "pa.Table", name: str, wishes: Wishes) -> None:
 
 def _detector(table: "pa.Table", sitting: Sitting) -> Detect:
     """Return a function that works out what a test of these rows could find."""
-
-    @cache  # when first asked for: an export never asks
-    def world() -> World:
-        step = -(-table.num_rows // MOST_ROWS)
-        some = table.take(np.arange(0, table.num_rows, step)) if step > 1 else table
-        features, labels = some.select(list(sitting.features)), some[sitting.label].to_numpy()
-        with warnings.catch_warnings():
-            # Flip rates taken as 0 where the rows cannot tell: an outlook need not be exact.
-            warnings.simplefilter("ignore", ImprecisionWarning)
-            return data_world(features, labels, positive=sitting.positive)
+    step = -(-table.num_rows // MOST_ROWS)
+    some = table.take(np.arange(0, table.num_rows, step)) if step > 1 else table
+    features, labels = some.select(list(sitting.features)), some[sitting.label].to_numpy()
+    with warnings.catch_warnings():
+        # Flip rates taken as 0 where the rows cannot tell: an outlook need not be exact.
+        warnings.simplefilter("ignore", ImprecisionWarning)
+        world = data_world(features, labels, positive=sitting.positive)
 
     def detect(prospect: Prospect) -> float:
         return detectable_asymmetry(
-            world(),
+            world,
             n_rows=table.num_rows,
             n_anchors=prospect.n_anchors,
             tolerance=prospect.tolerance,

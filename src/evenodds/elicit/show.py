@@ -1,13 +1,14 @@
 """How a case is shown: each cell as a person would want to see it."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenodds.elicit.images import find_image
+from evenodds.elicit.images import find_image, looks_like_image
 from evenodds.errors import InputError
 from evenodds.validation import join_quoted, near_misses
 
@@ -19,6 +20,7 @@ Kind = Literal["number", "words", "text", "picture", "missing"]
 # Longer than this is read as a text, not as a word beside other words.
 LONG = 60
 NOT_RECORDED = "not recorded"
+NO_PICTURE = "picture not available"
 # A column with at most this many values that fixes every label is the label under another name.
 FEW_VALUES = 20
 
@@ -47,9 +49,16 @@ class Showing:
             for place, name in enumerate(self.columns)
         ]
 
+    def n_without_picture(self, table: "pa.Table", rows: Iterable[int]) -> int:
+        """Return how many of these cases name a picture that cannot be shown."""
+        return sum(any(cell.text == NO_PICTURE for cell in self.cells(table, row)) for row in rows)
+
     def _cell(self, place: int, name: str, value: Any) -> Cell:
+        # A file's name may tell the label, so neither it nor its path is ever shown.
         if find_image(value, self.folders) is not None:
-            return Cell(place, name, "picture", Path(value).name)
+            return Cell(place, name, "picture", "")
+        if looks_like_image(value):
+            return Cell(place, name, "missing", NO_PICTURE)
         kind, text = as_words(value)
         return Cell(place, name, kind, text)
 

@@ -33,17 +33,21 @@ def served(script, sitting):
     server.communicate()
 
 
-def post(address, path, **form):
+def answer(address, number):
+    """Call the case that is open a toss-up."""
     origin = "/".join(address.split("/")[:3])
-    body = urllib.parse.urlencode(form).encode()
-    urllib.request.urlopen(urllib.request.Request(address + path, body, {"Origin": origin}))
+    with urllib.request.urlopen(f"{address}sit/Ada") as page:
+        case = re.search(r'name="case" value="(\d+)"', page.read().decode()).group(1)
+    body = urllib.parse.urlencode({"number": number, "case": case, "verdict": "toss-up"}).encode()
+    request = urllib.request.Request(f"{address}sit/Ada/answer", body, {"Origin": origin})
+    urllib.request.urlopen(request).close()
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_sitting_and_writes_the_files(served, tmp_path, document, files, how):
     server, address = served
     for number in range(4):
-        post(address, "sit/Ada/answer", number=number, verdict="toss-up")
+        answer(address, number)
     server.send_signal(how)
     said, wrote = server.communicate(timeout=30)
     assert server.returncode == 0
@@ -94,7 +98,7 @@ def test_a_wrong_token_gets_403(served):
 
 def test_files_are_written_from_answers_without_a_server(served, command, sitting, tmp_path):
     server, address = served
-    post(address, "sit/Ada/answer", number=0, verdict="toss-up")
+    answer(address, 0)
     server.kill()
     server.wait()
     result = command(f"{sitting} --export")

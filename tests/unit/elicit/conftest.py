@@ -67,6 +67,23 @@ def desk(patients, wishes):
 
 
 @pytest.fixture
+def answer_next():
+    """Return a function that answers an expert's next question at a desk."""
+
+    def answer(desk, verdict, expert="Ada"):
+        question = desk.question(expert, desk.store.answers(expert))
+        return desk.answer(
+            expert,
+            number=question.number,
+            case=question.case,
+            verdict=Verdict(verdict),
+            chance=None,
+        )
+
+    return answer
+
+
+@pytest.fixture
 def said():
     """Return a function that makes an answer."""
 

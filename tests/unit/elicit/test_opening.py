@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pytest
 
-from evenodds.elicit.answers import Verdict
 from evenodds.elicit.opening import open_desk
 from evenodds.elicit.sitting import plan_sitting
 
@@ -28,8 +27,8 @@ def test_the_features_are_shown_where_nothing_else_is_asked_for(patients, wishes
     desk.store.close()
 
 
-def test_going_on_finds_the_same_cases_and_the_answers(desk, patients, wishes):
-    desk.answer("Ada", 0, Verdict.toss_up, None)
+def test_going_on_finds_the_same_cases_and_the_answers(desk, patients, wishes, answer_next):
+    answer_next(desk, "toss-up")
     again = open_desk(patients, wishes())
     assert again.sitting == desk.sitting
     assert len(again.store.answers("Ada")) == 1

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from evenodds.elicit.show import NOT_RECORDED, Showing, as_words, choose_columns
+from evenodds.elicit.words import opening_lines
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,19 @@ def test_a_picture_is_shown_where_there_is_one(patients, folder):
     assert [cell.kind for cell in cells] == ["number", "picture"]
 
 
-def test_the_path_is_shown_where_there_is_no_picture(patients, folder):
+def test_neither_name_nor_path_of_a_picture_is_shown(patients, folder):
+    """A folder or a file named after the label would give it away."""
+    showing = Showing(("scan",), (folder,))
+    (there,) = showing.cells(patients, 0)
     (folder / "pictures" / "scan.png").unlink()
-    (cell,) = Showing(("scan",), (folder,)).cells(patients, 0)
-    assert (cell.kind, cell.text) == ("words", "pictures/scan.png")
+    (gone,) = showing.cells(patients, 0)
+    assert (there.text, gone.kind, gone.text) == ("", "missing", "picture not available")
+
+
+def test_cases_whose_picture_cannot_be_shown_are_counted_at_the_start(desk, folder):
+    assert not any("picture" in line for line in opening_lines(desk))
+    (folder / "pictures" / "scan.png").unlink()
+    assert opening_lines(desk)[-1] == (
+        "Warning: 24 of 24 cases name a picture that cannot be shown: it is not in "
+        f"{folder}, larger than 50 MB, or no picture."
+    )
