@@ -24,8 +24,8 @@ def information_lines(sitting: Sitting) -> list[str]:
             f"toss-up to them need not be one given {join_quoted(sitting.features)}, and the test "
             f"then rejects too often: in {LEVEL_SEEING_MORE:.0%} of simulated sittings instead of "
             "5% where one such column told as much as a feature. Show the features only, or make "
-            'what else is shown a feature; else trust a rejection only if the check "anchors and '
-            'curve" of the test is passed.'
+            "what else is shown a feature; else doubt any rejection, and more so where the check "
+            '"anchors and curve" of the test raises a concern.'
         )
     less = [name for name in sitting.features if name not in shown]
     if less:
