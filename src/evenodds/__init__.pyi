@@ -31,6 +31,9 @@ from evenodds.errors import (
 from evenodds.errors import (
     SeparationError as SeparationError,
 )
+from evenodds.errors import (
+    StorageError as StorageError,
+)
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
 from evenodds.inference.audit.annotators import AnnotatorAuditResult as AnnotatorAuditResult
 from evenodds.inference.audit.annotators import annotator_audit as annotator_audit
