@@ -38,6 +38,7 @@ _HOME = {
     "RankError": "errors",
     "RejectionRate": "simulation.rejection",
     "SeparationError": "errors",
+    "StorageError": "errors",
     "Trial": "simulation.world",
     "UniformNoise": "noise",
     "Wald": "inference.wald",
