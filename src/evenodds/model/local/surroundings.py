@@ -56,7 +56,7 @@ class Standard:
         spread = (high - low) / 2
         with np.errstate(over="ignore"):  # which matters only where it is needed, below
             deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
-        flat = spread <= 1e-12 * np.maximum(deviation, np.abs(centre))
+        flat = spread <= 1e-12 * np.abs(centre)
         if not np.isfinite(deviation[flat]).all():
             raise InputError(
                 "a column has values so large that their squares overflow, and one value else: "
