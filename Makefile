@@ -34,7 +34,9 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.elicited
 	$(BIN)/python -m tests.calibration.losses
 	$(BIN)/python -m tests.calibration.audit
+	$(BIN)/python -m tests.calibration.contour
 	$(BIN)/python -m tests.calibration.local
+	$(BIN)/python -m tests.calibration.multiclass
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -225,7 +225,7 @@ class EvidenceCell:
             halves = [rng.permutation(np.flatnonzero(trial.labels == label)) for label in (0, 1)]
             chosen = np.concatenate([half[: self.audited // 2] for half in halves])
         true, given = trial.true_labels[chosen].astype(int), trial.labels[chosen].astype(int)
-        return eo.Audit(true, rows=chosen), true, given
+        return eo.Audit(true, rows=chosen, sampled_by=self.rows), true, given
 
 
 EVIDENCE_LEVEL_CELLS = (

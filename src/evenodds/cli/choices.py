@@ -56,6 +56,21 @@ class Gate(StrEnum):
     equivalence = "equivalence"
 
 
+class Engine(StrEnum):
+    """Fits that can bend, by name."""
+
+    spline = "spline"
+    local = "local"
+
+
+class Rung(StrEnum):
+    """Noise models that a pipeline may insist on."""
+
+    clean = "clean"
+    uniform = "uniform"
+    class_conditional = "class-conditional"
+
+
 class Drawn(StrEnum):
     """How audited rows were chosen."""
 

@@ -148,7 +148,7 @@ def asymmetry_test(
     """
     settings = read_method(method)
     checked_alternative = check_alternative(alternative)
-    known = _read_anchors(anchors)
+    known = read_anchors(anchors)
     rows = read_data(
         X,
         y,
@@ -170,7 +170,7 @@ def run_on_rows(
     audit: Audit | None = None,
 ) -> AsymmetryTestResult:
     """Run a test on any source of rows; see `asymmetry_test`."""
-    _check_rarer_label(rows)
+    check_rarer_label(rows)
     known = anchors
     if known is not None and rows.encoding is not None:
         known = known.encoded(rows.encoding, rows.known_columns)
@@ -200,7 +200,7 @@ def run_on_rows(
     )
 
 
-def _check_rarer_label(rows: Rows) -> None:
+def check_rarer_label(rows: Rows) -> None:
     """Refuse data with hardly any row of one label: any verdict on them would be noise."""
     positives = rows.positive_weight()
     negatives = rows.total_weight - positives
@@ -212,7 +212,7 @@ def _check_rarer_label(rows: Rows) -> None:
         )
 
 
-def _read_anchors(anchors: Any) -> Anchors | None:
+def read_anchors(anchors: Any) -> Anchors | None:
     """Refuse what is no set of anchors."""
     if anchors is not None and not isinstance(anchors, Anchors):
         raise AnchorError(

@@ -139,8 +139,12 @@ def shape_blind(fit: NoisyFit, audit: AuditTerms) -> NoisyFit:
     Their score for Delta is replaced by what their nuisance scores foretell of it, so that the
     shape of the plateaus is not read. The efficient score of what remains weighs anchors and
     audit as well as can be; without an audit it is the boundary statistic itself.
+
+    Rows chosen by their given label leave others whose labels are no fair sample. Then all
+    rows speak by their given labels, and the audit adds true labels given these.
     """
-    own = audit.own_at(fit.point)
+    chosen_by_label = audit.known is not None and audit.known.by_given
+    own = audit.at(fit.point) if chosen_by_label else audit.own_at(fit.point)
     # What is left of the rows is zero up to rounding where every row was audited.
     left = fit.here.information - own.information
     told = left.diagonal() > ROUNDING * fit.here.information.diagonal()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.model.noisy_sums import NoisyPoint, NoisySums
+from evenodds.model.noisy_sums import NoisyPoint, NoisySums, squeezed
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -32,6 +32,7 @@ class KnownRows:
     features: FloatArray  # without a leading 1
     true: FloatArray
     given: FloatArray
+    by_given: bool = False  # chosen by their given label, not at random or by features
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,39 @@ class AuditTerms:
         return AuditPart(
             own.log_likelihood - counted.log_likelihood,
             own.score - counted.score,
-            own.information - counted.information,
+            self._given_labels_known(point)
+            if self.known.by_given
+            else own.information - counted.information,
         )
+
+    def _given_labels_known(self, point: NoisyPoint) -> FloatArray:
+        """Return the information of the true labels where the given ones chose the rows.
+
+        A true label is positive with probability r given features and given label, and moves
+        the score by d: the score's variance is r (1 - r) d d'.
+        """
+        known = self.known
+        if known is None:
+            return np.zeros((len(point.coefficients) + 2,) * 2)
+        half = point.asymmetry / 2
+        alpha = _spread(point.rate - half, self.flipped_positive, self.n_positive)
+        beta = _spread(point.rate + half, self.flipped_negative, self.n_negative)
+        labelled = known.given == 1
+        clean = squeezed(known.features, point.coefficients)
+        positive = clean * np.where(labelled, 1 - alpha, alpha)
+        negative = (1 - clean) * np.where(labelled, beta, 1 - beta)
+        chance = positive / (positive + negative)
+        by_alpha = np.where(labelled, -1 / (1 - alpha), 1 / alpha)
+        by_beta = np.where(labelled, -1 / beta, 1 / (1 - beta))
+        moves = np.column_stack(
+            [
+                np.ones(len(clean)),
+                known.features,
+                by_alpha + by_beta,
+                (by_beta - by_alpha) / 2,
+            ]
+        )
+        return np.asarray(moves.T @ (moves * (chance * (1 - chance))[:, None]))
 
     def own_at(self, point: NoisyPoint) -> AuditPart:
         """Return the likelihood of the audited rows by themselves."""
@@ -123,12 +155,18 @@ class _Binomial:
         """
         inside = min(max(rate, SMALLEST_RATE), 1 - SMALLEST_RATE)
         stayed = n - flipped
-        spread = max(inside, 0.5 / (n + 1)) if flipped == 0 else inside
+        spread = _spread(rate, flipped, n)
         return cls(
             float(flipped * np.log(inside) + stayed * np.log1p(-inside)),
             flipped / inside - stayed / (1 - inside),
             n / (spread * (1 - spread)),
         )
+
+
+def _spread(rate: float, flipped: float, n: float) -> float:
+    """Return the rate at which the information of some flips is taken."""
+    inside = min(max(rate, SMALLEST_RATE), 1 - SMALLEST_RATE)
+    return max(inside, 0.5 / (n + 1)) if flipped == 0 else inside
 
 
 def _clean(known: KnownRows, point: NoisyPoint) -> AuditPart:

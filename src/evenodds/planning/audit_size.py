@@ -121,7 +121,8 @@ def audit_size(
     Notes
     -----
     The score statistic is taken as normal with the mean and variance it has at the expected
-    counts. Where the test would be exact (few flips) it needs a little more: `runs` tells.
+    counts, with a correction for continuity where so few flips are expected that the test is
+    exact. `runs` checks it.
 
     Examples
     --------

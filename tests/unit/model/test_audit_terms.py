@@ -62,3 +62,26 @@ def test_a_scaled_audit_is_a_share_of_it():
     half = audit.scaled(0.5).at(POINT)
     assert half.score == pytest.approx(audit.at(POINT).score / 2)
     assert half.information == pytest.approx(audit.at(POINT).information / 2)
+
+
+def test_true_labels_given_the_given_ones_have_the_variance_of_their_score():
+    """Rows chosen by their given label: only the truth is left to chance."""
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(80, 2))
+    given = np.repeat([0.0, 1.0], 40)
+    alpha, beta = POINT.rate - POINT.asymmetry / 2, POINT.rate + POINT.asymmetry / 2
+    clean = 1 / (1 + np.exp(-(POINT.coefficients[0] + features @ POINT.coefficients[1:])))
+    positive = clean * np.where(given == 1, 1 - alpha, alpha)
+    chance = positive / (positive + (1 - clean) * np.where(given == 1, beta, 1 - beta))
+    scores, stated = [], []
+    for _ in range(3000):
+        true = (rng.random(80) < chance).astype(float)
+        flipped = [float((true * (1 - given)).sum()), float(((1 - true) * given).sum())]
+        known = KnownRows(features, true, given, by_given=True)
+        part = AuditTerms(true.sum(), flipped[0], 80 - true.sum(), flipped[1], known).at(POINT)
+        scores.append(part.score)
+        stated.append(part.information)
+    scale = np.sqrt(stated[0].diagonal())
+    seen = np.cov(np.transpose(scores)) / np.outer(scale, scale)
+    assert seen == pytest.approx(stated[0] / np.outer(scale, scale), abs=0.08)
+    assert np.mean(scores, axis=0) / scale == pytest.approx(np.zeros(5), abs=0.08)

@@ -1,18 +1,19 @@
 """An audit as evidence beside anchors, or instead of them."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
+from evenodds.inference.audit.result import SampledBy
 from evenodds.model.audit_terms import AuditTerms, KnownRows
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.labels import as_labels, distinct_labels, plain
 from evenodds.rows.row_numbers import read_row_numbers
-from evenodds.validation import FloatArray, join_quoted
+from evenodds.validation import FloatArray, check_choice, join_quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,12 +29,14 @@ class Audit:
     rows : array-like, optional
         Which rows of X they are, by number or as a mask. Without, they are taken as other
         rows than those of X; a row in both would count twice.
+    sampled_by : {"random", "true", "given"}
+        How they were chosen. "random" includes any choice by features. Rows of X may have been
+        chosen at random or by given label, other rows at random or by true class.
 
     Notes
     -----
     With `rows`, each row counts once: its true label, then its given label in the light of the
-    true one, and the audit may have been drawn at random, by features or by given label.
-    Without, it must have been drawn at random or by true class.
+    true one.
 
     Examples
     --------
@@ -46,8 +49,11 @@ class Audit:
     true: Any
     given: Any = None
     rows: ArrayLike | None = None
+    sampled_by: SampledBy = "random"
 
     def __post_init__(self) -> None:
+        check_choice(self.sampled_by, "sampled_by", get_args(SampledBy))
+        self._check_design()
         object.__setattr__(self, "true", _column(self.true, "true"))
         if self.given is None and self.rows is None:
             raise InputError(
@@ -65,6 +71,19 @@ class Audit:
 
     def __len__(self) -> int:
         return len(self.true)
+
+    def _check_design(self) -> None:
+        """Refuse designs whose flips cannot be put beside the rows."""
+        if self.rows is None and self.sampled_by == "given":
+            raise InputError(
+                "sampled_by is 'given' but rows is missing: rows audited by given label must be "
+                "rows of X (rows=), or be tested by themselves with audit_test and given_counts."
+            )
+        if self.rows is not None and self.sampled_by == "true":
+            raise InputError(
+                "sampled_by is 'true' but rows names rows of X: choosing them by their true class "
+                "tilts what remains. Test the audit by itself with audit_test."
+            )
 
 
 def audit_terms(audit: Audit, problem: NoisyProblem) -> AuditTerms:
@@ -89,6 +108,7 @@ def audit_terms(audit: Audit, problem: NoisyProblem) -> AuditTerms:
         features=problem.design(chosen.features)[:, 1:],
         true=true.astype(np.float64),
         given=given.astype(np.float64),
+        by_given=audit.sampled_by == "given",
     )
     return _counted(true, given, known)
 

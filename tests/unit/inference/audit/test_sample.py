@@ -184,6 +184,18 @@ def _test(data, audit, **options):
             lambda d: eo.Audit([1, 0]),
             r"^given is missing: give the given labels of the audited rows, or say which rows of X",
         ),
+        (
+            lambda d: eo.Audit([1, 0], [1, 0], sampled_by="given"),
+            r"^sampled_by is 'given' but rows is missing: rows audited by given label must be rows",
+        ),
+        (
+            lambda d: eo.Audit([1, 0], rows=[1, 2], sampled_by="true"),
+            r"^sampled_by is 'true' but rows names rows of X: choosing them by their true class",
+        ),
+        (
+            lambda d: eo.Audit([1, 0], [1, 0], sampled_by="label"),
+            r"^sampled_by is 'label' but must be one of 'random', 'true' or 'given'\.$",
+        ),
         (lambda d: eo.Audit([], []), r"^true is empty: give the labels of at least one audited"),
         (lambda d: eo.Audit([1, 0], [1]), r"^true has 2 labels but given has 1: give both labels"),
         (lambda d: eo.Audit([1, None], [1, 0]), r"^true has 1 missing value, the first in row 1"),
