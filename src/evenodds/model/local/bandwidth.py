@@ -3,7 +3,7 @@ r"""How far a local fit looks: by cross-validated likelihood, then closer.
 The bandwidth that predicts labels best balances squared bias against variance, so its bias is
 as large as its error: fine for a curve, wrong for a test, the more so as a test averages many
 anchors, which lowers the error and not the bias. It is therefore narrowed by
-``n^{1/(p+4) - 1/(p+2)}``, and never wider than ``1.4 n^{-1/(p+3)}`` spreads, since in samples of
+``n^{1/(p+4) - 1/(p+2)}``, and never wider than ``1.2 n^{-1/(p+3)}`` spreads, since in samples of
 usual size cross-validation likes to see a straight line where there is a gentle bend (theory
 page, "Local likelihood").
 """
@@ -17,7 +17,7 @@ from evenodds.model.local.surroundings import Surroundings
 from evenodds.validation import FloatArray
 
 # Widest bandwidth for a test, in spreads of the features: this times n^{-1/(p+3)}.
-WIDEST = 1.4
+WIDEST = 1.2
 # Bandwidths tried, from that one down, each this many times narrower.
 LADDER = tuple(2 ** (-step / 2) for step in range(4))
 # Rows that the search fits to and whose labels it predicts.

@@ -17,7 +17,7 @@ from evenodds.validation import FloatArray, check_choice, check_number
 # Beyond this many features hardly any row is near another.
 MOST_FEATURES = 5
 # Fewer effective rows a parameter than this around a point, and nothing can be said of it.
-LEAST_ROWS_A_PARAMETER = 5
+LEAST_ROWS_A_PARAMETER = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
