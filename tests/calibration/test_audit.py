@@ -28,7 +28,7 @@ FOLDER = os.environ.get("EVENODDS_DATA")
         (AuditCell("random", 40, 0.5, 0.1, 0.1), 600),
         (AuditCell("random", 3000, 0.15, 0.1, 0.1), 600),
         (AuditCell("true", 60, 0.5, 0.3, 0.3), 600),
-        (AuditCell("given", 200, 0.15, 0.1, 0.1, 1000), 250),
+        (AuditCell("given", 200, 0.15, 0.1, 0.1, 1000), 150),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -47,19 +47,19 @@ def test_level_holds_under_equal_flips(cell, runs):
     ids=lambda cell: cell.name,
 )
 def test_intervals_hold_the_truth(cell):
-    assert coverage(cell, 200, seed=12) * 200 >= stats.binom.ppf(1e-4, 200, 0.95)
+    assert coverage(cell, 150, seed=12) * 150 >= stats.binom.ppf(1e-4, 150, 0.95)
 
 
 @pytest.mark.parametrize("sampled_by", ["random", "true", "given"])
 def test_audits_of_the_size_planned_find_it(sampled_by):
     noise = eo.ClassConditionalNoise(0.25, 0.1)
-    size = eo.audit_size(noise, prior=0.5, sampled_by=sampled_by, runs=300, seed=2)
-    assert stats.binom.ppf(1e-4, 300, 0.8) <= 300 * size.simulated_power
+    size = eo.audit_size(noise, prior=0.5, sampled_by=sampled_by, runs=150, seed=2)
+    assert stats.binom.ppf(1e-4, 150, 0.8) <= 150 * size.simulated_power
 
 
 def test_annotators_are_rarely_named_falsely():
-    family, share, named = annotator_errors(60, BIASED, seed=13)
-    most = stats.binom.ppf(1 - 1e-4, 60, 0.05) / 60
+    family, share, named = annotator_errors(30, BIASED, seed=13)
+    most = stats.binom.ppf(1 - 1e-4, 30, 0.05) / 30
     assert max(family, share) <= most
     assert named > 0.4
 
@@ -67,8 +67,8 @@ def test_annotators_are_rarely_named_falsely():
 @pytest.mark.parametrize("rows", ["other", "random", "given"])
 def test_level_holds_with_an_audit_as_evidence(rows):
     cell = EvidenceCell("paper", 500, 3, 0.15, 0.15, 100, rows)
-    boundary, joint, *_ = evidence_rejections(cell, 60)
-    assert max(boundary, joint) * 60 <= stats.binom.ppf(1 - 1e-4, 60, 0.06)
+    boundary, joint, *_ = evidence_rejections(cell, 30)
+    assert max(boundary, joint) * 30 <= stats.binom.ppf(1 - 1e-4, 30, 0.05)
 
 
 def test_an_audit_adds_power_to_anchors():

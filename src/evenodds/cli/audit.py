@@ -143,15 +143,14 @@ def _plan(
     alpha: float | None, beta: float | None, output_format: Format, **options: object
 ) -> None:
     """Print how many rows to audit."""
-    from evenodds.cli.plan import read_noise  # noqa: PLC0415 - keeps help quick
-    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.noise import ClassConditionalNoise  # noqa: PLC0415
     from evenodds.planning.audit_size import audit_size  # noqa: PLC0415
     from evenodds.report.audit_size_text import audit_size_verdict  # noqa: PLC0415
 
-    noise = read_noise(alpha, beta)
-    if noise is None:
+    if alpha is None or beta is None:
         raise InputError("--plan needs --alpha and --beta: the flip rates that should be found.")
-    size = audit_size(noise, **options)  # type: ignore[arg-type]
+    size = audit_size(ClassConditionalNoise(alpha, beta), **options)  # type: ignore[arg-type]
     if output_format is Format.json:
         document = {**size.to_dict(), "verdict": audit_size_verdict(size)}
         typer.echo(json.dumps(document, indent=2))

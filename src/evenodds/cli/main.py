@@ -3,6 +3,7 @@
 import typer
 
 from evenodds.cli.audit import run_audit
+from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
 from evenodds.cli.multiclass import run_multiclass
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command("test")(run_test)
 app.command("audit")(run_audit)
 app.command("prior")(run_prior)
+app.command("contour")(run_contour)
 app.command("multiclass")(run_multiclass)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")

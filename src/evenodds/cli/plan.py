@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.choices import Format, Method, Side
+from evenodds.cli.choices import CurveMethod, Format, Side
 from evenodds.cli.guard import INTERRUPTED, guarded
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run_plan(
     shared_tolerance: Annotated[
         float, typer.Option(help="Half-width of the error common to all anchors.")
     ] = 0.0,
-    method: Annotated[Method | None, typer.Option(help="Which test.")] = None,
+    method: Annotated[CurveMethod | None, typer.Option(help="Which test.")] = None,
     alternative: Annotated[
         Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
     ] = Side.two_sided,

@@ -63,6 +63,13 @@ def run_test(
     covariance: Annotated[
         str, typer.Option(help="Covariance for --method wald: information or sandwich.")
     ] = "information",
+    bandwidth: Annotated[
+        float | None,
+        typer.Option(help="Of --method local, in spreads of the features; default: chosen."),
+    ] = None,
+    kernel: Annotated[
+        str, typer.Option(help="Of --method local: gaussian or tricube.")
+    ] = "gaussian",
     calibration: Annotated[
         Calibration,
         typer.Option(help="What z is compared with; bootstrap is slower and for few rows."),
@@ -163,6 +170,8 @@ def run_test(
                 covariance=covariance,
                 calibration=calibration.value,
                 bootstrap=Bootstrap(draws, seed, progress),
+                bandwidth=bandwidth,
+                kernel=kernel,
             )
             looked_up = None if audit is None else read_audit(audit)
             result = run_on_rows(

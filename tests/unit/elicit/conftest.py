@@ -7,7 +7,8 @@ from pyarrow import csv
 
 import evenodds as eo
 from evenodds.elicit.answers import Answer, Verdict
-from evenodds.elicit.opening import Wishes, open_desk
+from evenodds.elicit.opening import open_desk
+from evenodds.elicit.wishes import Wishes
 from evenodds.simulation.worlds import two_bells
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -48,6 +49,7 @@ def wishes(folder):
             "data": folder / "patients.csv",
             "label": "diagnosis",
             "out": folder / "anchors.parquet",
+            "show": ("age", "dose", "note", "scan"),
             "n_cases": 24,
             "n_repeats": 6,
         }
@@ -62,6 +64,23 @@ def desk(patients, wishes):
     opened = open_desk(patients, wishes())
     yield opened
     opened.store.close()
+
+
+@pytest.fixture
+def answer_next():
+    """Return a function that answers an expert's next question at a desk."""
+
+    def answer(desk, verdict, expert="Ada"):
+        question = desk.question(expert, desk.store.answers(expert))
+        return desk.answer(
+            expert,
+            number=question.number,
+            case=question.case,
+            verdict=Verdict(verdict),
+            chance=None,
+        )
+
+    return answer
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ def test_one_sided_tests_need_fewer_rows():
     ids=["random", "true", "given"],
 )
 def test_simulated_audits_find_it_as_often_as_said(design):
-    size = eo.audit_size(NOISE, **design, runs=400, seed=11)
-    band = norm.isf(1e-4) * (0.8 * 0.2 / 400) ** 0.5
+    size = eo.audit_size(NOISE, **design, runs=200, seed=11)
+    band = norm.isf(1e-4) * (0.8 * 0.2 / 200) ** 0.5
     assert abs(size.simulated_power - size.power) < band
 
 
