@@ -78,7 +78,10 @@ def strongest_first(problem: Problem, null: ClassFit) -> tuple[list[Finding], Cl
 def _read(gaps: Gaps, freed: list[int], fit: ClassFit) -> Finding:
     """Test the last of some splits with all of them free, by one step from a fit."""
     asymmetries, covariance = gaps.solved(freed)
-    estimate, error = float(asymmetries[-1]), float(np.sqrt(covariance[-1, -1]))
+    estimate, error = float(asymmetries[-1]), float(np.sqrt(max(covariance[-1, -1], 0.0)))
+    if error == 0:
+        # No asymmetry moves the curve at these anchors: any would do.
+        return Finding(0.0, 1.0, 1.0, 0.0, 1.0, _rate(fit, freed[-1]))
     z = estimate / error
     pvalue = float(2 * ndtr(-abs(z)))
     return Finding(z, pvalue, pvalue, estimate, error, _rate(fit, freed[-1]))

@@ -1,5 +1,6 @@
 """Gaps at the toss-ups, and whom they are blamed on."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -104,3 +105,12 @@ def test_adjusted_pvalues_count_the_pairs_still_in_question(problem, null):
     first = min(found, key=lambda one: one.adjusted)
     assert first.adjusted == pytest.approx(6 * first.pvalue)
     assert all(one.adjusted >= one.pvalue for one in found)
+
+
+def test_anchors_that_no_asymmetry_moves_say_nothing(problem, null, monkeypatch):
+    blind = replace(gaps_at(problem, null), pulls=np.zeros((6, 6)))
+    monkeypatch.setattr(
+        "evenodds.inference.multiclass.attribution.gaps_at", lambda problem, fit: blind
+    )
+    found, _ = each_alone(problem, null)
+    assert {(one.statistic, one.pvalue, one.standard_error) for one in found} == {(0.0, 1.0, 1.0)}
