@@ -8,6 +8,24 @@ import typer
 from evenodds.cli.choices import Engine, Format, Missing, Rung
 from evenodds.cli.deliver import Delivery, check_delivery, deliver
 from evenodds.cli.guard import GATE_FAILED, guarded
+from evenodds.cli.options import (
+    Data,
+    Features,
+    Formula,
+    Group,
+    Label,
+    MissingValues,
+    OutputFormat,
+    Positive,
+    Probabilities,
+    Report,
+    Scheduler,
+    SharedTolerance,
+    Significance,
+    Tolerance,
+    Weight,
+    Workers,
+)
 
 if TYPE_CHECKING:
     from evenodds.inference.contour.results import ContourTestResult
@@ -15,16 +33,8 @@ if TYPE_CHECKING:
 
 @guarded
 def run_contour(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
-            "glob of them, or - for CSV on standard input."
-        ),
-    ],
-    label: Annotated[
-        str | None, typer.Option(help="Column of given labels; or on the left of --formula.")
-    ] = None,
+    data: Data,
+    label: Label = None,
     anchors: Annotated[
         Path | None,
         typer.Option(
@@ -35,54 +45,28 @@ def run_contour(
     anchor_column: Annotated[
         str | None, typer.Option(help="Column of stated posteriors in the data; empty: no anchor.")
     ] = None,
-    features: Annotated[
-        str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
-    ] = None,
-    formula: Annotated[
-        str | None,
-        typer.Option(help="Features by a formula: 'log1p(size) + poly(age, 2) + C(site)'."),
-    ] = None,
-    probabilities: Annotated[
-        str | None,
-        typer.Option(help="Column of out-of-sample predicted probabilities, the only feature."),
-    ] = None,
-    missing: Annotated[
-        Missing, typer.Option(help="What to do with rows that lack a value.")
-    ] = Missing.refuse,
-    tolerance: Annotated[
-        float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
-    ] = 0.05,
-    shared_tolerance: Annotated[
-        float, typer.Option(help="Half-width of the error common to all anchors.")
-    ] = 0.0,
+    features: Features = None,
+    formula: Formula = None,
+    probabilities: Probabilities = None,
+    missing: MissingValues = Missing.refuse,
+    tolerance: Tolerance = 0.05,
+    shared_tolerance: SharedTolerance = 0.0,
     engine: Annotated[
         Engine | None,
         typer.Option(help="spline (default): any number of features; local: up to five."),
     ] = None,
-    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of frequency weights.")] = None,
-    group: Annotated[
-        str | None, typer.Option(help="Column of groups: rows of one patient or annotator.")
-    ] = None,
-    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="Output for people or for programs.")
-    ] = Format.text,
+    positive: Positive = None,
+    weight: Weight = None,
+    group: Group = None,
+    significance: Significance = 0.05,
+    output_format: OutputFormat = Format.text,
     gate: Annotated[
         Rung | None,
         typer.Option(help="Exit with 1 if this noise, or a simpler one, is all rejected."),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(help="Dask scheduler whose workers read the data, as tcp://host:8786."),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine that read the data (Dask).")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write a report as one HTML file: verdict, figure, checks, formulas."),
-    ] = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    report: Report = None,
 ) -> None:
     """Test which noise the labels have: none, uniform, class-conditional, or by the features.
 

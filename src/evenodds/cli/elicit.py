@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli.guard import guarded
+from evenodds.cli.options import Positive
 
 if TYPE_CHECKING:
     from evenodds.elicit.desk import Desk
@@ -26,7 +27,7 @@ def run_elicit(
         str | None,
         typer.Option(help="Columns the test will go by. Default: all that hold numbers."),
     ] = None,
-    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    positive: Positive = None,
     raw: Annotated[
         Path | None,
         typer.Option(help="Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV."),

@@ -9,6 +9,15 @@ import typer
 from evenodds.cli.choices import Format, Gate
 from evenodds.cli.deliver import Delivery, check_delivery, deliver
 from evenodds.cli.guard import guarded
+from evenodds.cli.options import (
+    Features,
+    Group,
+    OutputFormat,
+    Report,
+    Significance,
+    Tolerance,
+    Weight,
+)
 
 if TYPE_CHECKING:
     from evenodds.anchors import Anchors
@@ -51,38 +60,27 @@ def run_multiclass(
         Path | None,
         typer.Option(help="For output codes: a table of classes (first column) by +1, -1 and 0."),
     ] = None,
-    features: Annotated[
-        str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
-    ] = None,
+    features: Features = None,
     formula: Annotated[
         str | None, typer.Option(help="Features by a formula: 'poly(age, 2) + C(site)'.")
     ] = None,
-    tolerance: Annotated[
-        float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
-    ] = 0.05,
+    tolerance: Tolerance = 0.05,
     shared_tolerance: Annotated[
         float, typer.Option(help="Half-width of the error common to the anchors of a split.")
     ] = 0.0,
-    weight: Annotated[str | None, typer.Option(help="Column of frequency weights.")] = None,
-    group: Annotated[
-        str | None, typer.Option(help="Column of groups: rows of one patient or annotator.")
-    ] = None,
+    weight: Weight = None,
+    group: Group = None,
     true: Annotated[
         str | None,
         typer.Option(help="Instead of --anchors: column of true classes, of rows looked up."),
     ] = None,
     given: Annotated[str | None, typer.Option(help="With --true: column of given labels.")] = None,
-    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="Output for people or for programs.")
-    ] = Format.text,
+    significance: Significance = 0.05,
+    output_format: OutputFormat = Format.text,
     gate: Annotated[
         Gate | None, typer.Option(help="Exit with 1 if the null hypothesis is rejected (reject).")
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
-    ] = None,
+    report: Report = None,
 ) -> None:
     """Test whether some of several classes are flipped more often than others.
 
