@@ -25,7 +25,10 @@ Quantity = Literal["asymmetry", "alpha", "beta"]
 # Points of the first search along a line of flip rates; steps towards the likeliest prior.
 LINE_POINTS = 65
 MOST_STEPS = 60
+SETTLED = 1e-13
 LARGEST_Z = 1000.0
+# Shares and rates are kept this far from 0 and 1 where they divide.
+NEARLY_ZERO = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,9 @@ class GivenSample:
         """Return the derivatives of a flip rate, or of their difference, in the shares."""
         q1, q0, s = self.vector
         spread = s * (1 - s)
-        alpha = np.array([q0 * spread, (1 - q1) * spread, -q0 * (1 - q1)]) / self.prior**2
-        beta = np.array([(1 - q0) * spread, q1 * spread, q1 * (1 - q0)]) / (1 - self.prior) ** 2
+        prior = min(max(self.prior, NEARLY_ZERO), 1 - NEARLY_ZERO)
+        alpha = np.array([q0 * spread, (1 - q1) * spread, -q0 * (1 - q1)]) / prior**2
+        beta = np.array([(1 - q0) * spread, q1 * spread, q1 * (1 - q0)]) / (1 - prior) ** 2
         return {"alpha": alpha, "beta": beta, "asymmetry": beta - alpha}[quantity]
 
 
@@ -156,8 +160,8 @@ class AuditByGiven:
             ahead = prior - slope / bend
             ahead = np.where((ahead > low) & (ahead < high), ahead, (low + high) / 2)
             moved = float(np.abs(ahead - prior).max())
-            prior = ahead
-            if moved < 1e-15:
+            prior = _inside(ahead)
+            if moved < SETTLED:
                 break
         return prior
 
@@ -173,7 +177,7 @@ class AuditByGiven:
         self, alphas: FloatArray, betas: FloatArray, priors: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the chance of a positive label, and what rows not audited pull it by."""
-        share = np.clip(betas + (1 - alphas - betas) * priors, 1e-300, 1 - 1e-16)
+        share = _inside(betas + (1 - alphas - betas) * priors)
         others_negative, others_positive = self._others
         return share, others_positive / share - others_negative / (1 - share)
 
@@ -216,7 +220,7 @@ def _line(points: FloatArray, value: float, quantity: Quantity) -> tuple[FloatAr
 
 def _odds_slope(flipped: int, n: int, rates: FloatArray) -> FloatArray:
     """Return the slope of a binomial log-likelihood in its rate."""
-    inside = np.clip(rates, 1e-300, 1 - 1e-16)
+    inside = _inside(rates)
     return np.asarray(flipped / inside - (n - flipped) / (1 - inside))
 
 
@@ -224,7 +228,12 @@ def _shares(alpha: float, beta: float, prior: float) -> GivenSample:
     """Return what flip rates and prior make of the shares that are seen."""
     share = beta + (1 - alpha - beta) * prior
     return GivenSample(
-        wrong_positive=(1 - prior) * beta / share if share > 0 else 0.0,
-        wrong_negative=prior * alpha / (1 - share) if share < 1 else 0.0,
-        positive_share=share,
+        wrong_positive=min((1 - prior) * beta / share, 1.0) if share > 0 else 0.0,
+        wrong_negative=min(prior * alpha / (1 - share), 1.0) if share < 1 else 0.0,
+        positive_share=min(max(share, 0.0), 1.0),
     )
+
+
+def _inside(values: FloatArray) -> FloatArray:
+    """Return shares or rates a hair inside 0 and 1."""
+    return np.clip(values, NEARLY_ZERO, 1 - NEARLY_ZERO)

@@ -94,3 +94,23 @@ def test_fewer_counted_rows_widen_the_interval():
 def test_no_flips_at_all_is_no_evidence():
     audit = AuditByGiven(Flips(50, 0, 50, 0), 900, 100)
     assert audit.at(0.0).z == 0
+
+
+@pytest.mark.parametrize(
+    ("flips", "counts"),
+    [
+        (Flips(2, 0, 3, 0), (3000, 4)),
+        (Flips(39, 39, 32, 12), (59_000, 600)),
+        (Flips(1, 1, 18, 14), (15, 28)),
+        (Flips(6, 6, 20, 19), (7, 19)),
+        (Flips(12, 6, 4, 4), (6, 20)),
+        (Flips(27, 26, 16, 0), (42_000, 50)),
+    ],
+    ids=str,
+)
+def test_lopsided_counts_give_finite_numbers(flips, counts):
+    """No flips, all flipped, one label nearly absent: no warning, nothing without bound."""
+    audit = AuditByGiven(flips, *counts)
+    values = [audit.at(asymmetry).z for asymmetry in np.linspace(-0.999, 0.999, 21)]
+    values += [audit.at(rate, which).z for which in ("alpha", "beta") for rate in (1e-9, 0.5)]
+    assert np.isfinite(values).all()
