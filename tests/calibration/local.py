@@ -109,7 +109,7 @@ FAILING_CELLS = (
     Cell("fails", "steep bend", 8000, 8, 0.1, 0.1),
     Cell("fails", "quadratic", 2000, 64, 0.0, 0.0),
     Cell("fails", "5 features", 2000, 8, 0.1, 0.1),
-    Cell("fails", "5 features", 2000, 64, 0.0, 0.0),
+    Cell("fails", "5 features", 50_000, 8, 0.1, 0.1),
 )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv
+from tests.unit.elicit.asking import HERE, TOKEN, Client
 
 import evenodds as eo
 from evenodds.elicit.answers import Answer, Verdict
@@ -98,3 +99,30 @@ def said():
         )
 
     return make
+
+
+@pytest.fixture
+def client(desk):
+    """Return what asks the page as its own form would."""
+    return Client(desk, origin=HERE)
+
+
+@pytest.fixture
+def at(client):
+    """Return a function that asks for an address below the token."""
+
+    def get(path="", **settings):
+        return client.ask("GET", f"/{TOKEN}/{path}", **settings)
+
+    return get
+
+
+@pytest.fixture
+def send(client):
+    """Return a function that sends a form below the token."""
+
+    def post(path, headers=None, **form):
+        return client.ask("POST", f"/{TOKEN}/{path}", data=form, headers=headers)
+
+    post.desk = client.desk
+    return post

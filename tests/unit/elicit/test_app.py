@@ -1,71 +1,10 @@
 """The page, asked directly: what it shows, keeps and refuses."""
 
-import asyncio
 import html
 import re
-from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import unquote
 
-import httpx
 import pytest
-
-from evenodds.elicit.app import make_app
-
-TOKEN, PORT = "secret-token", 8123
-HERE = f"http://127.0.0.1:{PORT}"
-
-
-class Client:
-    """Asks the application without a server between."""
-
-    def __init__(self, desk, **headers):
-        self.desk, self.app, self.headers = desk, make_app(desk, TOKEN, PORT), headers
-
-    def ask(self, method, path, *, headers=None, data=None):
-        async def reply():
-            way = httpx.ASGITransport(app=self.app)
-            async with httpx.AsyncClient(transport=way, base_url=HERE) as client:
-                known = {**self.headers, **(headers or {})}
-                return await client.request(method, path, headers=known, data=data)
-
-        # In a thread of its own: a browser test of the same process may have left a loop running.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, reply()).result()
-
-
-@pytest.fixture
-def client(desk):
-    return Client(desk, origin=HERE)
-
-
-@pytest.fixture
-def at(client):
-    """Return a function that asks for an address below the token."""
-
-    def get(path="", **settings):
-        return client.ask("GET", f"/{TOKEN}/{path}", **settings)
-
-    return get
-
-
-@pytest.fixture
-def send(client):
-    """Return a function that sends a form below the token."""
-
-    def post(path, headers=None, **form):
-        return client.ask("POST", f"/{TOKEN}/{path}", data=form, headers=headers)
-
-    post.desk = client.desk
-    return post
-
-
-def answer(send, number, verdict="toss-up", expert="Ada", **more):
-    """Answer a question as its page would."""
-    given = send.desk.store.answers(unquote(expert))
-    again = number in range(len(given))
-    case = given[number].case if again else send.desk.question(unquote(expert), given).case
-    form = {"number": number, "case": case, "verdict": verdict, **more}
-    return send(f"sit/{expert}/answer", **form)
+from tests.unit.elicit.asking import TOKEN, answer
 
 
 def test_a_name_leads_to_a_page_of_its_own(send):
@@ -267,67 +206,3 @@ def test_no_other_address_gives_a_picture(at, desk, place):
 @pytest.mark.parametrize("path", ["static/../app.py", "static/%2e%2e/app.py", "static/app.py", "x"])
 def test_nothing_else_is_served(at, path):
     assert at(path).status_code == 404
-
-
-def test_a_wrong_token_gets_403(client):
-    for path in ("/", "/wrong/", "/wrong/sit/Ada", f"/{TOKEN}x/", f"/{TOKEN.upper()}/", "//"):
-        assert client.ask("GET", path).status_code == 403
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"origin": "https://evil.example"},
-        {"origin": "null"},
-        {"origin": "http://127.0.0.1:1"},
-        {"origin": f"https://127.0.0.1:{PORT}"},
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
-        {"host": "evil.example"},
-        {"host": f"evil.example:{PORT}"},
-        {"host": "127.0.0.1"},
-    ],
-)
-def test_other_pages_cannot_post_answers(send, desk, headers):
-    reply = answer(send, 0, "skip", headers=headers)
-    assert reply.status_code == 403
-    assert desk.store.answers() == []
-
-
-def test_an_answer_without_an_origin_is_refused(desk):
-    form = {"number": "0", "verdict": "skip"}
-    reply = Client(desk).ask("POST", f"/{TOKEN}/sit/Ada/answer", data=form)
-    assert reply.status_code == 403
-
-
-@pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "https://evil.example"}])
-def test_other_pages_cannot_read_either(at, headers):
-    assert at("sit/Ada", headers=headers).status_code == 403
-
-
-def test_other_pages_cannot_embed_a_picture(at, desk):
-    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
-    assert at(f"picture/{desk.sitting.cases[0]}/3", headers=headers).status_code == 403
-
-
-def test_following_the_address_from_a_message_is_welcome(at):
-    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
-    assert at(headers=headers).status_code == 200
-
-
-def test_localhost_is_the_same_machine(at):
-    headers = {"host": f"localhost:{PORT}", "origin": f"http://localhost:{PORT}"}
-    assert at(headers=headers).status_code == 200
-
-
-@pytest.mark.parametrize("path", ["", "sit/Ada", "static/page.js", "nowhere"])
-def test_every_reply_forbids_what_it_can(at, path):
-    headers = at(path).headers
-    assert headers["content-security-policy"].startswith("default-src 'self'; ")
-    assert headers["cache-control"] == "no-store"
-    assert headers["x-content-type-options"] == "nosniff"
-    assert "set-cookie" not in headers
-
-
-def test_a_refusal_forbids_it_too(client):
-    assert "content-security-policy" in client.ask("GET", "/wrong/").headers

