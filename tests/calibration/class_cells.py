@@ -85,11 +85,11 @@ PAIR_CELLS = (
 )
 
 
-def two_class_pvalue(cell: ClassCell, seed: int, run: int, split: int) -> float:
-    """Return the p-value of the two-class test of one split, as if there were two classes."""
+def two_class_pvalue(cell: ClassCell, method, seed: int, run: int, split: int) -> float:
+    """Return the p-value of a two-class test of one split, as if there were two classes."""
     features, labels, anchors = cell.draw(seed, run)
     positive, negative = cell.splits()[split]
     kept = np.isin(labels, (*positive, *negative))
     rows = read_rows(features[kept], np.isin(labels[kept], positive).astype(int))
-    z, reference = null_statistic(rows, anchors[(positive, negative)], eo.Boundary())
+    z, reference = null_statistic(rows, anchors[(positive, negative)], method)
     return reference.pvalue(z, "two-sided")

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
+import evenodds as eo
 from tests.calibration.class_cells import LEVEL_CELLS, PAIR_CELLS, ClassCell, two_class_pvalue
 
 
@@ -57,14 +58,21 @@ def main() -> int:
         found = counted[:, 0].mean()
         print(f"| {cell.name} | {found:.3f} | {others:.3f} | {covered:.3f} |", flush=True)
     few = max(runs // 5, 1)
-    print(f"\nThe two-class test on each split alone, {few} runs\n")
-    print("| cell | a split by itself |\n|---|---|")
-    for cell in (LEVEL_CELLS[0], LEVEL_CELLS[3], PAIR_CELLS[0], replace(LEVEL_CELLS[3], n=8000)):
+    print(f"\nTwo-class tests of each split alone, {few} runs\n")
+    print("| cell | method | a split by itself |\n|---|---|---|")
+    for cell, method in (
+        (LEVEL_CELLS[0], eo.Boundary()),
+        (LEVEL_CELLS[3], eo.Boundary()),
+        (replace(LEVEL_CELLS[3], n=8000), eo.Boundary()),
+        (LEVEL_CELLS[3], eo.Local()),
+        (PAIR_CELLS[0], eo.Boundary()),
+    ):
         rates = [
-            np.mean([two_class_pvalue(cell, 3, run, split) < 0.05 for run in range(few)])
+            np.mean([two_class_pvalue(cell, method, 3, run, split) < 0.05 for run in range(few)])
             for split in range(len(cell.splits()))
         ]
-        print(f"| {cell.name} | {', '.join(f'{rate:.2f}' for rate in rates)} |", flush=True)
+        shown = ", ".join(f"{rate:.2f}" for rate in rates)
+        print(f"| {cell.name} | {type(method).__name__.lower()} | {shown} |", flush=True)
     print(f"\n{failures} cells out of bounds; {time.process_time() - started:.0f} s of CPU")
     return int(failures > 0)
 

@@ -102,11 +102,7 @@ def _verdict(result: MulticlassTestResult, view: View) -> str:
     of_all = f"{n_tested} of {n_all} splits were tested" if n_tested < n_all else ""
     if leaning:
         what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
-        listed = "; ".join(
-            f"{record.name}: {record.asymmetry:+.3f}, 95% from "
-            f"{record.confidence_interval().low:+.3f} to {record.confidence_interval().high:+.3f}"
-            for record in leaning[:3]
-        )
+        listed = "; ".join(_size(record, 1 - view.significance) for record in leaning[:3])
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         sentences = [
             f"{what} is rejected ({show_pvalue(result.pvalue)}, splits counted): "
@@ -116,7 +112,9 @@ def _verdict(result: MulticlassTestResult, view: View) -> str:
     else:
         widest = max(
             max(abs(interval.low), abs(interval.high))
-            for interval in (record.confidence_interval() for record in result.tested)
+            for interval in (
+                record.confidence_interval(1 - view.significance) for record in result.tested
+            )
         )
         sentences = [
             f"No split leans beyond chance ({show_pvalue(result.pvalue)}, splits counted).",
@@ -126,6 +124,13 @@ def _verdict(result: MulticlassTestResult, view: View) -> str:
     if of_all:
         sentences.append(f"{of_all}; nothing is known of the others.")
     return " ".join(sentences)
+
+
+def _size(record: SplitRecord, level: float) -> str:
+    """Write the asymmetry of a split with its interval."""
+    interval = record.confidence_interval(level)
+    reach = f"{level:.0%} from {interval.low:+.3f} to {interval.high:+.3f}"
+    return f"{record.name}: {record.asymmetry:+.3f}, {reach}"
 
 
 def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:

@@ -66,6 +66,10 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     assert "2 of 3 splits were tested; nothing is known of the others." in sheet.verdict
 
 
+def test_intervals_follow_the_significance(leaning):
+    assert "99% from -0.303 to -0.097" in sheet_of(leaning, View(significance=0.01)).verdict
+
+
 def test_not_rejecting_claims_nothing(even):
     sheet = sheet_of(even, View())
     assert not sheet.rejected

@@ -1,6 +1,7 @@
 """The record of a split, before and after it is tested."""
 
 from dataclasses import replace
+from typing import Final
 
 from evenodds.anchors import Anchors
 from evenodds.inference.multiclass.attribution import Finding
@@ -9,6 +10,13 @@ from evenodds.inference.multiclass.splits import Scheme, Split
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.classes import ClassRows
 from evenodds.validation import FloatArray
+
+BEYOND: Final = Diagnostic(
+    name="estimate",
+    message="No possible asymmetry carries the curve to these toss-ups; the estimate is the end of "
+    "the scale. Read the direction, not the size.",
+    concern=True,
+)
 
 
 def untested_record(
@@ -36,16 +44,17 @@ def tested_record(
     """Return the record of a split with what was found, if it was tested."""
     if found is None:
         return split
+    beyond = abs(found.asymmetry) > 1
     out, into = len(split.negative) * found.rate, len(split.positive) * found.rate
     return replace(
         split,
         statistic=found.statistic,
         pvalue=found.pvalue,
         adjusted_pvalue=found.adjusted,
-        asymmetry=found.asymmetry,
+        asymmetry=min(max(found.asymmetry, -1.0), 1.0),
         standard_error=found.standard_error,
         # The curve was fitted with another asymmetry, which must not make a rate negative.
         alpha=max(out - found.asymmetry / 2, 0.0),
         beta=max(into + found.asymmetry / 2, 0.0),
-        diagnostics=checks,
+        diagnostics=(BEYOND, *checks) if beyond else checks,
     )
