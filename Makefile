@@ -22,6 +22,7 @@ lint: .venv/installed-dev
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.fits
 	$(BIN)/python -m benchmarks.noise_aware
+	$(BIN)/python -m benchmarks.local
 	$(BIN)/python -m benchmarks.paper_grid
 
 bench-data: .venv/installed-bench
@@ -33,6 +34,9 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.elicited
 	$(BIN)/python -m tests.calibration.losses
 	$(BIN)/python -m tests.calibration.audit
+	$(BIN)/python -m tests.calibration.contour
+	$(BIN)/python -m tests.calibration.local
+	$(BIN)/python -m tests.calibration.multiclass
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

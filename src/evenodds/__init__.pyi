@@ -31,6 +31,9 @@ from evenodds.errors import (
 from evenodds.errors import (
     SeparationError as SeparationError,
 )
+from evenodds.errors import (
+    StorageError as StorageError,
+)
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
 from evenodds.inference.audit.annotators import AnnotatorAuditResult as AnnotatorAuditResult
 from evenodds.inference.audit.annotators import annotator_audit as annotator_audit
@@ -39,7 +42,16 @@ from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
 from evenodds.inference.audit.sample import Audit as Audit
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
+from evenodds.inference.contour.climbing import contour_test as contour_test
+from evenodds.inference.contour.results import ContourTestResult as ContourTestResult
 from evenodds.inference.joint import Joint as Joint
+from evenodds.inference.local.method import Local as Local
+from evenodds.inference.multiclass.codes import OutputCodes as OutputCodes
+from evenodds.inference.multiclass.codes import build_codes as build_codes
+from evenodds.inference.multiclass.confusion import ConfusionTestResult as ConfusionTestResult
+from evenodds.inference.multiclass.confusion import confusion_test as confusion_test
+from evenodds.inference.multiclass.front_door import multiclass_test as multiclass_test
+from evenodds.inference.multiclass.results import MulticlassTestResult as MulticlassTestResult
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
 from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult

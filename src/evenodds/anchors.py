@@ -287,7 +287,9 @@ def _read_source_covariance(values: ArrayLike | None, n_anchors: int) -> FloatAr
             f"source_covariance has shape {matrix.shape} but there are {n_anchors} anchors: "
             "give a square matrix with a row and a column an anchor."
         )
-    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0):
+    # What nearly cancels is rounding only, on the scale of the largest entry.
+    hair = 1e-12 * float(np.abs(matrix).max())
+    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=hair):
         raise AnchorError("source_covariance must be finite and symmetric: it is a covariance.")
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest < -1e-10 * max(float(np.abs(matrix).max()), 1e-300):

@@ -7,6 +7,7 @@ EvenoddsError
 │   └── SeparationError              the labels are separated, so no maximum-likelihood fit exists
 ├── ClusterError                     the workers of a cluster cannot be reached, or cannot go on
 ├── ConvergenceError                 the solver stopped short of the optimum
+├── StorageError                     answers of experts cannot be read or kept
 └── MissingExtraError (also ImportError)   an optional dependency is not installed
 
 EvenoddsWarning (UserWarning)
@@ -40,6 +41,10 @@ class ClusterError(EvenoddsError):
 
 class ConvergenceError(EvenoddsError):
     """The solver could not reach the optimum."""
+
+
+class StorageError(EvenoddsError):
+    """Answers of experts cannot be read or kept: a full disk, a lock, a damaged file."""
 
 
 class MissingExtraError(EvenoddsError, ImportError):

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from tests.browser.sittings import Server, write_patients
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -32,3 +34,15 @@ def page(chromium):
     context = chromium.new_context()
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Return a sitting about patients, with a picture outside the folder of the data."""
+    folder = tmp_path / "inner" / "data"
+    folder.mkdir(parents=True)
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
+    write_patients(folder)
+    one = Server(folder)
+    yield one
+    one.kill()

@@ -28,7 +28,7 @@ class Server:
         self.folder = folder
         self.arguments = [
             COMMAND, "elicit", "patients.csv", "--label", "diagnosis", "--out", "anchors.parquet",
-            "--cases", str(cases), "--repeats", str(repeats),
+            "--show", "age,dose,note,scan", "--cases", str(cases), "--repeats", str(repeats),
         ]  # fmt: skip
         self.process = None
 
@@ -58,10 +58,16 @@ class Server:
 
     def answers(self):
         """Return what is on disk: expert, case and verdict of every standing answer."""
+        return self._read('expert, "case", verdict')
+
+    def chances(self):
+        """Return where the slider of every standing answer was put; None where it was not."""
+        return [chance for (chance,) in self._read("chance")]
+
+    def _read(self, columns):
         with sqlite3.connect(self.folder / "anchors_answers.db") as database:
-            found = database.execute(
-                'SELECT expert, "case", verdict FROM answers WHERE undone IS NULL ORDER BY id'
-            ).fetchall()
+            query = f"SELECT {columns} FROM answers WHERE undone IS NULL ORDER BY id"
+            found = database.execute(query).fetchall()
         database.close()
         return found
 
@@ -77,17 +83,17 @@ class Server:
         return json.loads(done.stdout)
 
 
-def write_patients(folder):
-    """Write rows of the rare world; every note is a trap for pages that trust it."""
+def write_patients(folder, *, classes=("healthy", "ill"), note=TRAP):
+    """Write rows of the rare world; a note is a trap for pages that trust it."""
     rng = np.random.default_rng(8)
     X, true = two_bells(0.15).draw_rows(800, rng)
     given = eo.ClassConditionalNoise(0.25, 0.05).flip(true, rng)
     patients = {
         "age": X[:, 0],
         "dose": X[:, 1],
-        "note": [TRAP] * 800,
+        "note": [note] * 800,
         "scan": ["../../secret.png"] * 800,
-        "diagnosis": np.where(given, "ill", "healthy"),
+        "diagnosis": np.where(given, classes[1], classes[0]),
     }
     csv.write_csv(pa.table(patients), folder / "patients.csv")
 

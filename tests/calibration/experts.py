@@ -72,25 +72,29 @@ def random_cases(table, sitting):
 
 
 def elicited(world, noise, n_rows, experts, rng, *, choose=None):
-    """Return rows, noisy labels and the anchors that a sitting with these experts ends in.
-
-    All the way that answers go: cases are chosen, asked in turn, and exported. The anchors are
-    None where no toss-up was found.
-    """
+    """Return rows, noisy labels and the anchors that a sitting with these experts ends in."""
     X, true = world.draw_rows(n_rows, rng)
     labels = noise.flip(true, rng)
     features = tuple(f"x{number}" for number in range(X.shape[1]))
     table = pa.table({**dict(zip(features, X.T, strict=True)), "y": labels})
+    posterior = world.posterior(X)
+    return X, labels, sit_and_export(table, features, experts, posterior, rng, choose=choose)
+
+
+def sit_and_export(table, features, experts, posterior, rng, *, choose=None):
+    """Return the anchors of a sitting; None where no toss-up was found.
+
+    All the way that answers go: cases are chosen, asked in turn, and exported.
+    """
     seed = int(rng.integers(2**31))
     sitting = plan_sitting(table, label="y", features=features, seed=seed)
     if choose is not None:
         sitting = choose(table, sitting)
-    posterior = world.posterior(X)
     answers = [a for expert in experts for a in expert.sit(sitting.queue(), posterior, rng)]
     found = findings(answers, sitting)
     if not found.toss_ups:
-        return X, labels, None
+        return None
     exported = anchor_table(table, features, found)
     stated = {name: exported[name].to_numpy() for name in exported.column_names[len(features) :]}
     points = np.column_stack([exported[name].to_numpy() for name in features])
-    return X, labels, eo.Anchors(points, **stated)
+    return eo.Anchors(points, **stated)

@@ -7,6 +7,7 @@ from scipy import stats
 import evenodds as eo
 from tests.calibration.elicited import PLACES, Elicited, Panel, rejections
 from tests.calibration.experts import own_toss_ups
+from tests.calibration.other_columns import CRITICAL, OtherColumns
 
 RUNS = 60
 
@@ -39,3 +40,15 @@ def test_the_tipping_point_tells_of_a_biased_expert(world):
     rejected = found[:, 0] < 0.05
     assert rejected.mean() > 0.3
     assert np.mean(np.abs(found[rejected, 2]) <= bias) > 0.9
+
+
+@pytest.mark.parametrize("seen_by", ["expert", "test"])
+def test_a_column_that_says_nothing_may_be_seen_by_either(seen_by):
+    rejected = sum(abs(OtherColumns(0, seen_by, seed=24).z(run)) > CRITICAL for run in range(RUNS))
+    assert rejected <= stats.binom.ppf(1 - 1e-4, RUNS, 0.05)
+
+
+def test_a_telling_column_that_experts_alone_see_breaks_the_level_as_they_are_told():
+    """The warning at the start says 23 %; at 5 % there would be no need of it."""
+    rejected = sum(abs(OtherColumns(1, "expert", seed=25).z(run)) > CRITICAL for run in range(RUNS))
+    assert rejected > stats.binom.ppf(0.99, RUNS, 0.05)

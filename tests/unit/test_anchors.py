@@ -226,3 +226,9 @@ def test_a_hole_in_a_chosen_row_of_a_frame_is_placed_by_name(refused):
     X = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, np.nan]})
     with refused("the first at anchor 0, column 'b'", AnchorError):
         eo.Anchors.from_rows(X, [1])
+
+
+def test_a_source_covariance_may_be_off_by_rounding():
+    matrix = np.array([[0.01, 1e-18], [3e-18, 0.01]])
+    anchors = eo.Anchors([[0.0], [1.0]], source_covariance=matrix)
+    assert anchors.source_covariance == pytest.approx(np.diag([0.01, 0.01]))

@@ -17,7 +17,8 @@ def test_a_missing_extra_is_also_an_import_error():
 
 
 @pytest.mark.parametrize(
-    "kind", [eo.InputError, eo.ClusterError, eo.ConvergenceError, eo.MissingExtraError]
+    "kind",
+    [eo.InputError, eo.ClusterError, eo.ConvergenceError, eo.StorageError, eo.MissingExtraError],
 )
 def test_every_error_has_one_base(kind):
     assert issubclass(kind, eo.EvenoddsError)

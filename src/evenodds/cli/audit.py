@@ -6,9 +6,18 @@ from typing import Annotated
 
 import typer
 
-from evenodds.cli.choices import Drawn, Format, Gate, Side
+from evenodds.cli.choices import Drawn, Format, Side
 from evenodds.cli.deliver import Delivery, check_delivery, deliver
 from evenodds.cli.guard import guarded
+from evenodds.cli.options import (
+    Alternative,
+    GateCondition,
+    Margin,
+    OutputFormat,
+    Positive,
+    Report,
+    Significance,
+)
 
 
 @guarded
@@ -36,28 +45,13 @@ def run_audit(
             "no=9000,yes=1000. Default: counted in DATA, if it holds rows that were not audited."
         ),
     ] = None,
-    alternative: Annotated[
-        Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
-    ] = Side.two_sided,
-    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
-    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="Output for people or for programs.")
-    ] = Format.text,
-    gate: Annotated[
-        Gate | None,
-        typer.Option(
-            help="Exit with 1 if equal flips are rejected (reject), or if the asymmetry is not "
-            "shown to be within the margin (equivalence)."
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None, typer.Option(help="Margin for --gate equivalence, such as 0.05.")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
-    ] = None,
+    alternative: Alternative = Side.two_sided,
+    positive: Positive = None,
+    significance: Significance = 0.05,
+    output_format: OutputFormat = Format.text,
+    gate: GateCondition = None,
+    margin: Margin = None,
+    report: Report = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Instead: how many rows to audit, with --alpha, --beta.")
     ] = False,

@@ -8,6 +8,15 @@ class Method(StrEnum):
 
     boundary = "boundary"
     joint = "joint"
+    local = "local"
+    wald = "wald"
+
+
+class CurveMethod(StrEnum):
+    """Tests that fit one curve to all rows, by name."""
+
+    boundary = "boundary"
+    joint = "joint"
     wald = "wald"
 
 
@@ -45,6 +54,21 @@ class Gate(StrEnum):
 
     reject = "reject"
     equivalence = "equivalence"
+
+
+class Engine(StrEnum):
+    """Fits that can bend, by name."""
+
+    spline = "spline"
+    local = "local"
+
+
+class Rung(StrEnum):
+    """Noise models that a pipeline may insist on."""
+
+    clean = "clean"
+    uniform = "uniform"
+    class_conditional = "class-conditional"
 
 
 class Drawn(StrEnum):

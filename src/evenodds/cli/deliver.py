@@ -89,6 +89,8 @@ def _document(result: Any, wanted: Delivery) -> dict[str, Any]:
         document["confidence_interval"] = asdict(
             result.confidence_interval(1 - wanted.significance)
         )
+    if hasattr(result, "reached"):
+        document["reached"] = result.reached(wanted.significance)
     if wanted.margin is not None and hasattr(result, "equivalence"):
         document["equivalence"] = asdict(result.equivalence(wanted.margin))
     return document

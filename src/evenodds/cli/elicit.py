@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli.guard import guarded
+from evenodds.cli.options import Positive
 
 if TYPE_CHECKING:
     from evenodds.elicit.desk import Desk
@@ -20,26 +21,32 @@ def run_elicit(
         Path, typer.Option(help="Anchors to write, .parquet or .csv: what evenodds test takes.")
     ],
     show: Annotated[
-        str | None, typer.Option(help="Columns to show, as a,b,c. Default: all but the label.")
+        str | None, typer.Option(help="Columns to show, as a,b,c. Default: those the test goes by.")
     ] = None,
     features: Annotated[
         str | None,
         typer.Option(help="Columns the test will go by. Default: all that hold numbers."),
     ] = None,
-    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    positive: Positive = None,
     raw: Annotated[
         Path | None,
         typer.Option(help="Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV."),
     ] = None,
-    cases: Annotated[int, typer.Option(help="How many cases to ask about.")] = 60,
-    repeats: Annotated[int, typer.Option(help="How many of them come back, unannounced.")] = 12,
+    cases: Annotated[
+        int | None, typer.Option(help="How many cases to ask about. Default: 60.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="How many of them come back, unannounced. Default: 12.")
+    ] = None,
     lean: Annotated[
         float, typer.Option(help="How far one expert may lean one way, unseen by anyone.")
     ] = 0.03,
     images: Annotated[
         Path | None, typer.Option(help="Folder of pictures. Default: that of DATA.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the choice of cases.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the choice of cases. Default: 0.")
+    ] = None,
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     export: Annotated[
@@ -52,7 +59,9 @@ def run_elicit(
     """
     _check_extra()
     from evenodds.cli.data import split_names  # noqa: PLC0415 - keeps help quick
-    from evenodds.elicit.opening import Wishes, open_desk  # noqa: PLC0415
+    from evenodds.elicit.opening import open_desk  # noqa: PLC0415
+    from evenodds.elicit.wishes import Wishes  # noqa: PLC0415
+    from evenodds.elicit.words import opening_lines  # noqa: PLC0415
     from evenodds.rows.anchor_points import whole  # noqa: PLC0415
     from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
 
@@ -71,10 +80,14 @@ def run_elicit(
         seed=seed,
     )
     wishes.outputs()  # names that cannot be written are refused before the data are read
+    if not export:
+        typer.echo("Reading the data and choosing cases ...", err=True)
     desk = open_desk(whole(open_table(data)), wishes, must_exist=export)
     if not export:
         from evenodds.elicit.server import serve  # noqa: PLC0415 - uvicorn is slow to load
 
+        for line in opening_lines(desk):
+            typer.echo(line, err=True)
         serve(desk, port, lambda address: _announce(address, browser))
     _finish(desk)
 
@@ -105,7 +118,7 @@ def _announce(address: str, browser: bool) -> None:
 
 def _finish(desk: "Desk") -> None:
     """Write the files, and say what they are and what comes next."""
-    from evenodds.elicit.words import count, judgement_lines  # noqa: PLC0415 - keeps help quick
+    from evenodds.elicit.words import closing_lines, count  # noqa: PLC0415 - keeps help quick
 
     found = desk.findings()
     written = desk.export()
@@ -113,7 +126,7 @@ def _finish(desk: "Desk") -> None:
     for path in written:
         typer.echo(f"wrote {path}", err=True)
     typer.echo(f"{count(len(found.toss_ups), 'toss-up')} found.")
-    for line in judgement_lines(found):
+    for line in closing_lines(desk.sitting, found):
         typer.echo(f"  {line}")
     if found.toss_ups:
         typer.echo(f"Next: {desk.test_command}")

@@ -40,8 +40,12 @@ class FlipChances:
 
 def check_flips(path: Path, method: str, inputs: list[str]) -> None:
     """Refuse, before any work, a file that cannot or must not be written."""
-    if method == "wald":
-        raise InputError("--flips needs flip rates, which --method wald does not estimate.")
+    if method in {"wald", "local"}:
+        lacking = "flip rates" if method == "wald" else "a curve through all rows"
+        raise InputError(
+            f"--flips needs {lacking}, which --method {method} does not estimate: use --method "
+            "boundary."
+        )
     check_output(path, "--flips", inputs)
 
 

@@ -3,8 +3,10 @@
 import typer
 
 from evenodds.cli.audit import run_audit
+from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
+from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
 from evenodds.cli.study import study
@@ -21,6 +23,8 @@ app = typer.Typer(
 app.command("test")(run_test)
 app.command("audit")(run_audit)
 app.command("prior")(run_prior)
+app.command("contour")(run_contour)
+app.command("multiclass")(run_multiclass)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")
 app.command("elicit")(run_elicit)

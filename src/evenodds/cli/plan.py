@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.choices import Format, Method, Side
+from evenodds.cli.choices import CurveMethod, Format, Side
 from evenodds.cli.guard import INTERRUPTED, guarded
+from evenodds.cli.options import (
+    Alternative,
+    Features,
+    OutputFormat,
+    Positive,
+    SharedTolerance,
+    Significance,
+    Tolerance,
+)
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise
@@ -23,13 +32,11 @@ def run_plan(
         str | None, typer.Argument(help="Pilot data: CSV, TSV, Parquet or Feather, with --label.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of given labels in DATA.")] = None,
-    features: Annotated[
-        str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
-    ] = None,
+    features: Features = None,
     formula: Annotated[
         str | None, typer.Option(help="Features as a formula, such as 'y ~ log(size) + C(site)'.")
     ] = None,
-    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
+    positive: Positive = None,
     pilot_alpha: Annotated[
         float | None, typer.Option(help="Share of positives flipped in DATA, where known.")
     ] = None,
@@ -61,17 +68,11 @@ def run_plan(
     rate: Annotated[
         float, typer.Option(help="Flip rate of the better class, where alpha and beta are sought.")
     ] = 0.05,
-    tolerance: Annotated[
-        float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
-    ] = 0.05,
-    shared_tolerance: Annotated[
-        float, typer.Option(help="Half-width of the error common to all anchors.")
-    ] = 0.0,
-    method: Annotated[Method | None, typer.Option(help="Which test.")] = None,
-    alternative: Annotated[
-        Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
-    ] = Side.two_sided,
-    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
+    tolerance: Tolerance = 0.05,
+    shared_tolerance: SharedTolerance = 0.0,
+    method: Annotated[CurveMethod | None, typer.Option(help="Which test.")] = None,
+    alternative: Alternative = Side.two_sided,
+    significance: Significance = 0.05,
     runs: Annotated[
         int, typer.Option(help="Simulated data sets to check the formula with; 0 for none.")
     ] = 200,
@@ -80,9 +81,7 @@ def run_plan(
     figure: Annotated[
         Path | None, typer.Option(help="Write a picture of the plan, as NAME.png and NAME.svg.")
     ] = None,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="Output for people or for programs.")
-    ] = Format.text,
+    output_format: OutputFormat = Format.text,
 ) -> None:
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
     from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick

@@ -7,6 +7,7 @@ import typer
 
 from evenodds.cli.choices import Format
 from evenodds.cli.guard import guarded
+from evenodds.cli.options import OutputFormat, Significance
 
 
 @guarded
@@ -20,10 +21,8 @@ def run_prior(
     prior_standard_error: Annotated[
         float, typer.Option(help="Standard error of the true share, if it is an estimate.")
     ] = 0.0,
-    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="Output for people or for programs.")
-    ] = Format.text,
+    significance: Significance = 0.05,
+    output_format: OutputFormat = Format.text,
 ) -> None:
     """Test the labels from their share of positives, when the true share is known."""
     from evenodds.inference.prior import prior_test  # noqa: PLC0415 - keeps help quick

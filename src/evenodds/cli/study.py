@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.choices import Method
+from evenodds.cli.choices import CurveMethod
 from evenodds.cli.guard import INTERRUPTED, guarded
 from evenodds.cli.plan import read_noise
 
@@ -32,8 +32,8 @@ class Extent(StrEnum):
 def run_paper(
     out: Annotated[Path, typer.Option(help="Folder for figures and tables.")],
     method: Annotated[
-        Method, typer.Option(help="wald is the paper's own; the others on the same data.")
-    ] = Method.wald,
+        CurveMethod, typer.Option(help="wald is the paper's own; the others on the same data.")
+    ] = CurveMethod.wald,
     fourth: Annotated[
         bool, typer.Option("--fourth", help="Also flip 40 % of positives and 10 % of negatives.")
     ] = False,
@@ -52,13 +52,13 @@ def run_paper(
 ) -> None:
     """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
     from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
-    from evenodds.inference.asymmetry import METHODS  # noqa: PLC0415
+    from evenodds.inference.asymmetry import CURVE_METHODS  # noqa: PLC0415
     from evenodds.inference.wald import Wald  # noqa: PLC0415
     from evenodds.simulation.worlds import find_world  # noqa: PLC0415
     from evenodds.study.paper import run_paper_study  # noqa: PLC0415
     from evenodds.validation import check_whole  # noqa: PLC0415
 
-    test = METHODS[method.value]()
+    test = CURVE_METHODS[method.value]()
     with progress_bar("Simulating") as progress:
         written, rates, interrupted = run_paper_study(
             out,

@@ -5,23 +5,36 @@ from typing import Annotated
 
 import typer
 
-from evenodds.cli.choices import Calibration, Format, Gate, Method, Missing, Side
+from evenodds.cli.choices import Calibration, Format, Method, Missing, Side
 from evenodds.cli.deliver import Delivery, check_delivery, deliver
 from evenodds.cli.guard import guarded
+from evenodds.cli.options import (
+    Alternative,
+    Data,
+    Features,
+    Formula,
+    GateCondition,
+    Group,
+    Label,
+    Margin,
+    MissingValues,
+    OutputFormat,
+    Positive,
+    Probabilities,
+    Report,
+    Scheduler,
+    SharedTolerance,
+    Significance,
+    Tolerance,
+    Weight,
+    Workers,
+)
 
 
 @guarded
 def run_test(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
-            "glob of them, or - for CSV on standard input."
-        ),
-    ],
-    label: Annotated[
-        str | None, typer.Option(help="Column of given labels; or on the left of --formula.")
-    ] = None,
+    data: Data,
+    label: Label = None,
     anchors: Annotated[
         Path | None, typer.Option(help="File of toss-up cases, with the feature columns.")
     ] = None,
@@ -36,26 +49,12 @@ def run_test(
             "evidence, with or without toss-ups."
         ),
     ] = None,
-    features: Annotated[
-        str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
-    ] = None,
-    formula: Annotated[
-        str | None,
-        typer.Option(help="Features by a formula: 'log1p(size) + poly(age, 2) + C(site)'."),
-    ] = None,
-    probabilities: Annotated[
-        str | None,
-        typer.Option(help="Column of out-of-sample predicted probabilities, the only feature."),
-    ] = None,
-    missing: Annotated[
-        Missing, typer.Option(help="What to do with rows that lack a value.")
-    ] = Missing.refuse,
-    tolerance: Annotated[
-        float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
-    ] = 0.05,
-    shared_tolerance: Annotated[
-        float, typer.Option(help="Half-width of the error common to all anchors.")
-    ] = 0.0,
+    features: Features = None,
+    formula: Formula = None,
+    probabilities: Probabilities = None,
+    missing: MissingValues = Missing.refuse,
+    tolerance: Tolerance = 0.05,
+    shared_tolerance: SharedTolerance = 0.0,
     method: Annotated[Method, typer.Option(help="Which test.")] = Method.boundary,
     weights: Annotated[
         str, typer.Option(help="How anchors are averaged: equal, or optimal if strict.")
@@ -63,49 +62,34 @@ def run_test(
     covariance: Annotated[
         str, typer.Option(help="Covariance for --method wald: information or sandwich.")
     ] = "information",
+    bandwidth: Annotated[
+        float | None,
+        typer.Option(help="Of --method local, in spreads of the features; default: chosen."),
+    ] = None,
+    kernel: Annotated[
+        str, typer.Option(help="Of --method local: gaussian or tricube.")
+    ] = "gaussian",
     calibration: Annotated[
         Calibration,
         typer.Option(help="What z is compared with; bootstrap is slower and for few rows."),
     ] = Calibration.asymptotic,
     draws: Annotated[int, typer.Option(help="Draws of the bootstrap.")] = 999,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    alternative: Annotated[
-        Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
-    ] = Side.two_sided,
-    positive: Annotated[str | None, typer.Option(help="The positive label.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of frequency weights.")] = None,
-    group: Annotated[
-        str | None, typer.Option(help="Column of groups: rows of one patient or annotator.")
-    ] = None,
-    significance: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="Output for people or for programs.")
-    ] = Format.text,
-    gate: Annotated[
-        Gate | None,
-        typer.Option(
-            help="Exit with 1 if uniform noise is rejected (reject), or if the asymmetry is not "
-            "shown to be within the margin (equivalence)."
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None, typer.Option(help="Margin for --gate equivalence, such as 0.05.")
-    ] = None,
+    alternative: Alternative = Side.two_sided,
+    positive: Positive = None,
+    weight: Weight = None,
+    group: Group = None,
+    significance: Significance = 0.05,
+    output_format: OutputFormat = Format.text,
+    gate: GateCondition = None,
+    margin: Margin = None,
     flips: Annotated[
         Path | None,
         typer.Option(help="Write how likely each label is flipped, most likely first, as CSV."),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(help="Dask scheduler whose workers read the data, as tcp://host:8786."),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine that read the data (Dask).")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
-    ] = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    report: Report = None,
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
 
@@ -163,6 +147,8 @@ def run_test(
                 covariance=covariance,
                 calibration=calibration.value,
                 bootstrap=Bootstrap(draws, seed, progress),
+                bandwidth=bandwidth,
+                kernel=kernel,
             )
             looked_up = None if audit is None else read_audit(audit)
             result = run_on_rows(

@@ -18,12 +18,12 @@ from starlette.responses import (
 )
 from starlette.routing import Mount, Route
 
-from evenodds.elicit.answers import Verdict
+from evenodds.elicit.answers import Answer, Verdict, toss_ups
 from evenodds.elicit.desk import Desk
 from evenodds.elicit.images import find_image
 from evenodds.elicit.protection import Guard
-from evenodds.elicit.words import judgement_lines
-from evenodds.errors import InputError
+from evenodds.elicit.words import closing_lines
+from evenodds.errors import InputError, StorageError
 
 HOME = Path(__file__).parent
 STATIC = {
@@ -33,6 +33,7 @@ STATIC = {
     "icon.svg": "image/svg+xml",
 }
 LARGEST_FORM = 4096
+NOT_OURS = "This is not an answer the page could have sent."
 
 
 def make_app(desk: Desk, token: str, port: int) -> Starlette:
@@ -45,14 +46,18 @@ def make_app(desk: Desk, token: str, port: int) -> Starlette:
         Route("/sit/{expert}/answer", pages.answer, methods=["POST"]),
         Route("/sit/{expert}/undo", pages.undo, methods=["POST"]),
         Route("/sit/{expert}/rest", pages.rest),
-        Route("/outlook", pages.outlook),
-        Route("/picture/{case:int}/{column:int}", pages.picture),
+        Route("/sit/{expert}/outlook", pages.outlook),
+        Route("/picture/{case}/{column}", pages.picture),
         Route("/static/{name}", pages.static),
     ]
     return Starlette(
         routes=[Mount("/{token}", routes=routes)],
         middleware=[Middleware(Guard, token=token, port=port)],
-        exception_handlers={InputError: pages.complain, HTTPException: pages.complain},
+        exception_handlers={
+            InputError: pages.complain,
+            HTTPException: pages.complain,
+            StorageError: pages.confess,
+        },
     )
 
 
@@ -84,8 +89,8 @@ class Pages:
         answered = self.desk.store.answers(expert)
         question = self.desk.question(expert, answered)
         if question is None:
-            return self._ending(expert, len(answered), finished=True)
-        line, working = self.desk.running_line()
+            return self._ending(expert, answered, finished=True)
+        line, working = self.desk.running_line(expert)
         return self._page(
             "ask.html",
             expert=expert,
@@ -100,37 +105,46 @@ class Pages:
     async def answer(self, request: Request) -> Response:
         """Keep an answer, then show the next case."""
         expert, form = self._expert(request), await _form(request)
-        verdict, number = form.get("verdict", ""), form.get("number", "")
-        if verdict not in set(Verdict) or not number.isdecimal():
-            raise HTTPException(400, "This is not an answer the page could have sent.")
-        # An answer that comes twice (a double click, the back button) is kept once.
-        self.desk.answer(expert, int(number), Verdict(verdict), _chance(form.get("chance", "")))
+        number, case = _whole(form.get("number", "")), _whole(form.get("case", ""))
+        verdict = form.get("verdict", "")
+        if verdict not in set(Verdict) or number is None or case is None:
+            raise HTTPException(400, NOT_OURS)
+        chance = _chance(form.get("chance", ""))
+        kept = self.desk.answer(
+            expert, number=number, case=case, verdict=Verdict(verdict), chance=chance
+        )
+        if not kept:
+            raise HTTPException(
+                409,
+                "Your answer was NOT saved: answers were given or taken back in another window "
+                "since this case was shown. Begin again with your name to go on.",
+            )
         return self._to(expert)
 
     async def undo(self, request: Request) -> Response:
         """Take the last answer back, then show its case again."""
         expert, form = self._expert(request), await _form(request)
-        number = form.get("number", "")
-        if not number.isdecimal():
-            raise HTTPException(400, "This is not an answer the page could have sent.")
-        self.desk.store.undo(expert, int(number))
+        number = _whole(form.get("number", ""))
+        if number is None:
+            raise HTTPException(400, NOT_OURS)
+        self.desk.store.undo(expert, number)
         return self._to(expert)
 
     async def rest(self, request: Request) -> Response:
         """Say that everything is saved."""
         expert = self._expert(request)
-        return self._ending(expert, len(self.desk.store.answers(expert)), finished=False)
+        return self._ending(expert, self.desk.store.answers(expert), finished=False)
 
     async def outlook(self, request: Request) -> Response:
         """Return the running line, for a page that waits for it."""
-        line, working = self.desk.running_line()
+        line, working = self.desk.running_line(self._expert(request))
         return JSONResponse({"line": line, "working": working})
 
     async def picture(self, request: Request) -> Response:
         """Return the picture in a cell of a case; the address names the cell, never a path."""
-        case, column = request.path_params["case"], request.path_params["column"]
+        case, column = (_whole(request.path_params[name]) for name in ("case", "column"))
         columns = self.desk.showing.columns
-        if case not in self.desk.sitting.cases or column >= len(columns):
+        if case not in self.desk.sitting.cases or column is None or column >= len(columns):
             raise HTTPException(404, "There is no such picture.")
         value = self.desk.table[columns[column]][case].as_py()
         image = find_image(value, self.desk.showing.folders)
@@ -151,15 +165,24 @@ class Pages:
         message = error.detail if isinstance(error, HTTPException) else str(error)
         return self._page("sorry.html", status=status, message=message)
 
-    def _ending(self, expert: str, number: int, *, finished: bool) -> Response:
+    async def confess(self, request: Request, error: Exception) -> Response:
+        """Say that answers cannot be reached, and whether one was lost by it."""
+        lost = "What you sent was NOT saved. " if request.method == "POST" else ""
+        message = (
+            f"{lost}{error} Go back and try again; if it stays so, tell whoever prepared this."
+        )
+        return self._page("sorry.html", status=503, message=message)
+
+    def _ending(self, expert: str, answered: list[Answer], *, finished: bool) -> Response:
         found = self.desk.findings()
         return self._page(
             "rest.html",
             expert=expert,
             address=self._address(expert),
-            number=number,
+            number=len(answered),
+            n_own=len(toss_ups(answered)),
             n_toss_ups=len(found.toss_ups),
-            lines=judgement_lines(found),
+            lines=closing_lines(self.desk.sitting, found),
             written=[str(path) for path in self.desk.export()],
             test_command=self.desk.test_command,
             finished=finished,
@@ -189,13 +212,22 @@ async def _form(request: Request) -> dict[str, str]:
         body += part
         if len(body) > LARGEST_FORM:
             raise HTTPException(413, "That is more than the page could have sent.")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=10))
+    try:
+        return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=10))
+    except ValueError:
+        raise HTTPException(400, NOT_OURS) from None
+
+
+def _whole(text: str) -> int | None:
+    """Read a number as the page writes it; None if it is none, or longer than any of ours."""
+    return int(text) if text.isdecimal() and len(text) <= 12 else None
 
 
 def _chance(text: str) -> float | None:
     """Read the slider, in hundredths; empty where it was not touched."""
     if not text:
         return None
-    if not text.isdecimal() or int(text) > 100:
+    number = _whole(text)
+    if number is None or number > 100:
         raise HTTPException(400, "The slider goes from 0 to 100.")
-    return int(text) / 100
+    return number / 100

@@ -74,11 +74,15 @@ def choose_candidates(
     Raises
     ------
     InputError
-        If hardly any row lies in the band: then the columns tell the classes apart, and a
-        toss-up has to be described, not found.
+        If rows are few or alike, or hardly any lies in the band: then the columns tell the
+        classes apart, and a toss-up has to be described, not found.
     """
-    wanted = check_whole(n_cases, "n_cases", at_least=FEWEST_CASES)
-    rng = np.random.default_rng(check_whole(seed, "seed"))
+    if len(posterior) < FEWEST_CASES:
+        raise InputError(
+            f"there are {len(posterior)} rows, and a sitting needs {FEWEST_CASES} to ask about."
+        )
+    wanted = check_whole(n_cases, "--cases", at_least=FEWEST_CASES)
+    rng = np.random.default_rng(check_whole(seed, "--seed"))
     pools = _pools(posterior, rng)
     filled = [pool for pool in pools if len(pool)]
     n_near = sum(len(pool) for pool in filled)
@@ -93,6 +97,12 @@ def choose_candidates(
     places = _standardised(features[near])
     owner = np.repeat(np.arange(len(filled)), [len(pool) for pool in filled])
     chosen = _spread(places, owner, wanted, rng)
+    if len(chosen) < FEWEST_CASES:
+        raise InputError(
+            f"only {len(chosen)} of {len(posterior)} rows differ enough to be asked about, and a "
+            f"sitting needs {FEWEST_CASES}: rows that look alike are asked once. Use more "
+            "features, or describe toss-ups in a file of anchors by hand."
+        )
     breadth = (BAND[1] - BAND[0]) * len(filled) / PARTS
     return Candidates(rows=near[chosen].astype(np.int64), breadth=breadth)
 

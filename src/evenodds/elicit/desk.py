@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.answers import Answer, Verdict, toss_ups
 from evenodds.elicit.export import (
+    FORMULA_STARTS,
     Findings,
     Outputs,
     anchor_table,
@@ -13,7 +14,7 @@ from evenodds.elicit.export import (
     write_anchors,
     write_answers,
 )
-from evenodds.elicit.outlook import Outlook, Prospect
+from evenodds.elicit.outlook import Outlook, Prospect, View
 from evenodds.elicit.queue import Question
 from evenodds.elicit.show import Showing
 from evenodds.elicit.sitting import Sitting
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LONGEST_NAME = 60
-# Spreadsheets take a cell that begins like this for a formula.
-NOT_FIRST = "=+-@"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,6 @@ class Desk:
         The answers.
     outputs : Outputs
         Where anchors and answers are written to.
-    anchor_columns : tuple of str
-        Columns of the data that the anchors file carries.
     outlook : Outlook
         What could be found with the toss-ups so far.
     unseen_lean : float
@@ -57,7 +54,6 @@ class Desk:
     showing: Showing
     store: Store
     outputs: Outputs
-    anchor_columns: tuple[str, ...]
     outlook: Outlook
     unseen_lean: float
     test_command: str
@@ -74,7 +70,7 @@ class Desk:
             raise InputError("Please write your name: a letter or a number at least.")
         if len(tidy) > LONGEST_NAME:
             raise InputError(f"Please write a name of at most {LONGEST_NAME} letters.")
-        if tidy[0] in NOT_FIRST or not tidy.isprintable() or set(tidy) & set("/\\?#"):
+        if tidy[0] in FORMULA_STARTS or not tidy.isprintable() or set(tidy) & set("/\\?#"):
             raise InputError("Please write your name without special signs.")
         known = {other.casefold(): other for other in self.store.experts()}
         return known.get(tidy.casefold(), tidy)
@@ -83,15 +79,23 @@ class Desk:
         """Return what to ask an expert now."""
         return self.sitting.queue().next_question(expert, answered)
 
-    def answer(self, expert: str, number: int, verdict: Verdict, chance: float | None) -> bool:
-        """Keep an answer to the question of this number; False if it is not the one open."""
-        question = self.question(expert, self.store.answers(expert))
-        if question is None or question.number != number:
+    def answer(
+        self, expert: str, *, number: int, case: int, verdict: Verdict, chance: float | None
+    ) -> bool:
+        """Keep an answer about the case that question `number` showed; False if it showed another.
+
+        An answer that comes twice (a double click, the back button) is kept once.
+        """
+        given = self.store.answers(expert)
+        if number < len(given):
+            return given[number].case == case
+        question = self.question(expert, given)
+        if question is None or (question.number, question.case) != (number, case):
             return False
         return self.store.add(
             expert,
             number,
-            case=question.case,
+            case=case,
             occasion=question.occasion,
             verdict=verdict,
             chance=chance,
@@ -101,14 +105,14 @@ class Desk:
         """Return what all answers so far amount to."""
         return findings(self.store.answers(), self.sitting, self.unseen_lean)
 
-    def running_line(self) -> tuple[str, bool]:
-        """Return the line under the question, and whether more is being worked out."""
+    def running_line(self, expert: str) -> tuple[str, bool]:
+        """Return the line under an expert's question, and whether more is being worked out."""
         found = self.findings()
-        n_toss_ups = len(found.toss_ups)
-        prospect = Prospect.of(n_toss_ups, found.judgement)
-        known, asymmetry = (False, None) if prospect is None else self.outlook.ask(prospect)
-        line = running_line(n_toss_ups, self.table.num_rows, known, asymmetry)
-        return line, prospect is not None and not known
+        prospect = Prospect.of(len(found.toss_ups), found.judgement)
+        view = View("unknown") if prospect is None else self.outlook.ask(prospect)
+        own = len(toss_ups(self.store.answers(expert)))
+        alone = len(self.store.experts()) < 2
+        return running_line(own, self.table.num_rows, view, alone=alone), view.working
 
     def export(self) -> list[Path]:
         """Write the raw answers, and anchors where there are toss-ups; return what was written."""
@@ -117,6 +121,6 @@ class Desk:
         found = self.findings()
         if not found.toss_ups:
             return [self.outputs.answers]
-        anchors = anchor_table(self.table, self.anchor_columns, found)
+        anchors = anchor_table(self.table, self.sitting.features, found)
         write_anchors(self.outputs.anchors, anchors)
         return [self.outputs.anchors, self.outputs.answers]

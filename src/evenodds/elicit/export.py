@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ANCHOR_FILES = (".parquet", ".pq", ".csv", ".tsv")
 ANSWER_FILES = (".csv", ".jsonl")
+# Spreadsheets take a cell that begins like this for a formula.
+FORMULA_STARTS = "=+-@\t\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Outputs:
                 raise InputError(f"{path} must end in {join_quoted(kinds, 'or')}.")
             if path.is_dir() or not path.resolve().parent.is_dir():
                 raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
+        if self.anchors.resolve() == self.answers.resolve():
+            raise InputError(f"--out and --raw are both {self.anchors}: name two files.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,6 @@ def anchor_table(table: "pa.Table", features: Sequence[str], found: Findings) ->
         "tolerance": [found.judgement.tolerance(toss_up) for toss_up in found.toss_ups],
         "shared_tolerance": [found.judgement.shared_tolerance] * len(found.toss_ups),
     }
-    clash = [name for name in stated if name in features]
-    if clash:
-        raise InputError(
-            f"the data has a feature named {join_quoted(clash)}, which an anchors file uses for "
-            "what experts state: rename that column."
-        )
     for name, values in stated.items():
         chosen = chosen.append_column(name, pa.array(values, pa.float64()))
     return chosen
@@ -104,4 +102,15 @@ def write_answers(path: Path, answers: Sequence[Answer], sitting: Sitting) -> No
         names = [*(field.name for field in fields(Answer)), "answer"]
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({**row, "answer": _no_formula(row["answer"])} for row in rows)
+
+
+def _no_formula(text: str) -> str:
+    """Return a class name that a spreadsheet takes for text; numbers are none to fear."""
+    if not text.startswith(tuple(FORMULA_STARTS)):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

@@ -2,19 +2,19 @@
 
 import shlex
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenodds.elicit.desk import Desk
-from evenodds.elicit.export import Outputs
 from evenodds.elicit.outlook import Detect, Outlook, Prospect
+from evenodds.elicit.resuming import check_same
 from evenodds.elicit.show import Showing, choose_columns
-from evenodds.elicit.sitting import MOST_ROWS, check_same, plan_sitting
+from evenodds.elicit.sitting import MOST_ROWS, N_CASES, N_REPEATS, SEED, Sitting, plan_sitting
 from evenodds.elicit.store import Store
-from evenodds.elicit.tolerance import MOST_SHARED, UNSEEN_LEAN
+from evenodds.elicit.tolerance import MOST_SHARED
+from evenodds.elicit.wishes import Wishes
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.planning.solve import detectable_asymmetry
 from evenodds.simulation.own_data import data_world
@@ -22,36 +22,6 @@ from evenodds.validation import check_between, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What whoever prepares a sitting asks for; see `evenodds elicit --help`."""
-
-    data: Path
-    label: str
-    out: Path
-    raw: Path | None = None
-    show: tuple[str, ...] | None = None
-    features: tuple[str, ...] | None = None
-    positive: str | None = None
-    n_cases: int = 60
-    n_repeats: int = 12
-    unseen_lean: float = UNSEEN_LEAN
-    images: Path | None = None
-    seed: int = 0
-
-    def outputs(self) -> Outputs:
-        """Return where results are written to, refusing the data itself."""
-        outputs = Outputs(self.out, self.raw or self.out.with_name(f"{self.out.stem}_answers.csv"))
-        if self.data.resolve() in {outputs.anchors.resolve(), outputs.answers.resolve()}:
-            raise InputError(f"--out or --raw would overwrite {self.data}: name another file.")
-        return outputs
-
-    @property
-    def database(self) -> Path:
-        """Where answers are kept as they come."""
-        return self.out.with_name(f"{self.out.stem}_answers.db")
 
 
 def open_desk(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False) -> Desk:
@@ -64,41 +34,50 @@ def open_desk(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False) ->
     if wishes.images is not None and not wishes.images.is_dir():
         raise InputError(f"--images {wishes.images} is no folder.")
     _check_column(table, wishes.label, wishes)
-    columns = choose_columns(table, wishes.label, wishes.show, str(wishes.data))
-    features = _features(table, wishes)
+    store = _open_store(table, wishes, must_exist)
+    sitting = store.sitting
     return Desk(
         table=table,
-        showing=Showing(columns, (wishes.images or wishes.data.resolve().parent,)),
-        store=_open_store(table, features, wishes, must_exist),
+        showing=Showing(sitting.shown, (wishes.images or wishes.data.resolve().parent,)),
+        store=store,
         outputs=outputs,
-        anchor_columns=features,
-        outlook=Outlook(_detector(table, features, wishes)),
+        outlook=Outlook(partial(_detector, table, sitting)),
         unseen_lean=wishes.unseen_lean,
-        test_command=_test_command(table, features, wishes),
+        test_command=_test_command(table, sitting, wishes),
     )
 
 
-def _open_store(
-    table: "pa.Table", features: tuple[str, ...], wishes: Wishes, must_exist: bool
-) -> Store:
+def _open_store(table: "pa.Table", wishes: Wishes, must_exist: bool) -> Store:
     """Go on with the answers there are, or choose cases and begin."""
     path = wishes.database
-    if path.exists():
+    if Store.has_begun(path):
         store = Store.open(path)
-        check_same(store.sitting, table, wishes.label, str(path))
-        return store
-    if must_exist:
+    elif must_exist:
         raise InputError(f"there are no answers yet: {path} is not there.")
-    sitting = plan_sitting(
+    else:
+        # Another start may come first meanwhile: then its sitting is gone on with.
+        store = Store.begin(path, _plan(table, wishes))
+    try:
+        check_same(store.sitting, table, wishes)
+    except InputError:
+        store.close()
+        raise
+    return store
+
+
+def _plan(table: "pa.Table", wishes: Wishes) -> Sitting:
+    """Choose the cases of a sitting as wished for."""
+    features = _features(table, wishes)
+    return plan_sitting(
         table,
         label=wishes.label,
         features=features,
+        shown=choose_columns(table, wishes.label, wishes.show or features, str(wishes.data)),
         positive=wishes.positive,
-        n_cases=wishes.n_cases,
-        n_repeats=wishes.n_repeats,
-        seed=wishes.seed,
+        n_cases=N_CASES if wishes.n_cases is None else wishes.n_cases,
+        n_repeats=N_REPEATS if wishes.n_repeats is None else wishes.n_repeats,
+        seed=SEED if wishes.seed is None else wishes.seed,
     )
-    return Store.create(path, sitting)
 
 
 def _features(table: "pa.Table", wishes: Wishes) -> tuple[str, ...]:
@@ -130,16 +109,15 @@ def _check_column(table: "pa.Table", name: str, wishes: Wishes) -> None:
         raise InputError(f"{wishes.data} has no column {name!r}; {near}")
 
 
-def _detector(table: "pa.Table", features: tuple[str, ...], wishes: Wishes) -> Detect:
+def _detector(table: "pa.Table", sitting: Sitting) -> Detect:
     """Return a function that works out what a test of these rows could find."""
     step = -(-table.num_rows // MOST_ROWS)
     some = table.take(np.arange(0, table.num_rows, step)) if step > 1 else table
+    features, labels = some.select(list(sitting.features)), some[sitting.label].to_numpy()
     with warnings.catch_warnings():
         # Flip rates taken as 0 where the rows cannot tell: an outlook need not be exact.
         warnings.simplefilter("ignore", ImprecisionWarning)
-        world = data_world(
-            some.select(list(features)), some[wishes.label].to_numpy(), positive=wishes.positive
-        )
+        world = data_world(features, labels, positive=sitting.positive)
 
     def detect(prospect: Prospect) -> float:
         return detectable_asymmetry(
@@ -153,13 +131,11 @@ def _detector(table: "pa.Table", features: tuple[str, ...], wishes: Wishes) -> D
     return detect
 
 
-def _test_command(table: "pa.Table", features: tuple[str, ...], wishes: Wishes) -> str:
+def _test_command(table: "pa.Table", sitting: Sitting, wishes: Wishes) -> str:
     """Return what to run on the result; features need no names where all columns are."""
-    words = ["evenodds", "test", str(wishes.data), "--label", wishes.label]
+    words = ["evenodds", "test", str(wishes.data), "--label", sitting.label]
     words += ["--anchors", str(wishes.out)]
-    every = {name for name in table.column_names if name != wishes.label}
-    if wishes.features is not None or set(features) != every:
-        words += ["--features", ",".join(features)]
-    if wishes.positive is not None:
-        words += ["--positive", wishes.positive]
-    return shlex.join(words)
+    if set(sitting.features) != {*table.column_names} - {sitting.label}:
+        words += ["--features", ",".join(sitting.features)]
+    # Sliders are about this class, so the test must be too.
+    return shlex.join([*words, "--positive", sitting.positive])

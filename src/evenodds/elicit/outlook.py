@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from evenodds.elicit.tolerance import Judgement
 from evenodds.errors import InputError
@@ -35,38 +36,69 @@ class Prospect:
 Detect = Callable[[Prospect], float]
 
 
-class Outlook:
-    """Remembers what could be found, and works out the latest question in a thread."""
+@dataclass(frozen=True, slots=True)
+class View:
+    """What can be said now: nothing yet, nothing ever, or the latest that was worked out."""
 
-    def __init__(self, detect: Detect) -> None:
-        self._detect = detect
+    state: Literal["unknown", "unavailable", "known"]
+    asymmetry: float | None = None  # None where no asymmetry could be found
+    working: bool = False  # something newer is on its way
+
+
+class Outlook:
+    """Remembers what could be found, and works out the latest question in a thread.
+
+    Parameters
+    ----------
+    prepare : callable
+        Returns what works questions out; called in the thread, once, as it takes a while.
+    """
+
+    def __init__(self, prepare: Callable[[], Detect]) -> None:
+        self._prepare = prepare
+        self._detect: Detect | None = None
+        self._broken = False
         self._known: dict[Prospect, float | None] = {}
         self._asked: Prospect | None = None
+        self._last = View("unknown")
         self._working = False
         self._lock = threading.Lock()
 
-    def ask(self, prospect: Prospect) -> tuple[bool, float | None]:
-        """Return whether it is known, and the asymmetry, None if none could be found."""
+    def ask(self, prospect: Prospect) -> View:
+        """Return what is known of it; until it is, what was last known of others."""
         with self._lock:
             if prospect in self._known:
-                return True, self._known[prospect]
+                self._last = View("known", self._known[prospect])
+                return self._last
+            if self._broken:
+                return View("unavailable")
             self._asked = prospect
             if not self._working:
                 self._working = True
                 threading.Thread(target=self._work, daemon=True).start()
-        return False, None
+            return replace(self._last, working=True)
 
     def _work(self) -> None:
         """Work until nothing new is asked; questions overtaken meanwhile are left out."""
         while True:
             with self._lock:
                 prospect = self._asked
-                if prospect is None or prospect in self._known:
+                if prospect is None or prospect in self._known or self._broken:
                     self._working = False
                     return
             try:
-                found: float | None = self._detect(prospect)
-            except InputError:
-                found = None
+                found = self._work_out(prospect)
+            except Exception:  # an outlook is an extra: whatever goes wrong, the sitting goes on
+                with self._lock:
+                    self._broken = True
+                continue
             with self._lock:
                 self._known[prospect] = found
+
+    def _work_out(self, prospect: Prospect) -> float | None:
+        if self._detect is None:
+            self._detect = self._prepare()
+        try:
+            return self._detect(prospect)
+        except InputError:
+            return None

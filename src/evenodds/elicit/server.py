@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +20,7 @@ HOST = "127.0.0.1"
 def serve(desk: Desk, port: int, started: Callable[[str], None]) -> None:
     """Serve a sitting until interrupted; `started` is told the address once it is open.
 
-    Port 0 takes any free one.
+    Port 0 takes any free one. SIGTERM ends it as Ctrl-C does.
     """
     check_between(port, "--port", 0, 65535)
     try:
@@ -40,6 +41,10 @@ def serve(desk: Desk, port: int, started: Callable[[str], None]) -> None:
             server_header=False,
             timeout_graceful_shutdown=2,
         )
-        started(f"http://{HOST}:{taken}/{token}/")
+        # A polite request to end is an interrupt too: files are written after either, also when
+        # it comes before the server listens to signals itself.
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
+            started(f"http://{HOST}:{taken}/{token}/")
             uvicorn.Server(config).run(sockets=[listener])
+        signal.signal(signal.SIGTERM, before)

@@ -1,13 +1,14 @@
 """How a case is shown: each cell as a person would want to see it."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenodds.elicit.images import find_image
+from evenodds.elicit.images import find_image, looks_like_image
 from evenodds.errors import InputError
 from evenodds.validation import join_quoted, near_misses
 
@@ -19,6 +20,7 @@ Kind = Literal["number", "words", "text", "picture", "missing"]
 # Longer than this is read as a text, not as a word beside other words.
 LONG = 60
 NOT_RECORDED = "not recorded"
+NO_PICTURE = "picture not available"
 # A column with at most this many values that fixes every label is the label under another name.
 FEW_VALUES = 20
 
@@ -47,9 +49,16 @@ class Showing:
             for place, name in enumerate(self.columns)
         ]
 
+    def n_without_picture(self, table: "pa.Table", rows: Iterable[int]) -> int:
+        """Return how many of these cases name a picture that cannot be shown."""
+        return sum(any(cell.text == NO_PICTURE for cell in self.cells(table, row)) for row in rows)
+
     def _cell(self, place: int, name: str, value: Any) -> Cell:
+        # A file's name may tell the label, so neither it nor its path is ever shown.
         if find_image(value, self.folders) is not None:
-            return Cell(place, name, "picture", Path(value).name)
+            return Cell(place, name, "picture", "")
+        if looks_like_image(value):
+            return Cell(place, name, "missing", NO_PICTURE)
         kind, text = as_words(value)
         return Cell(place, name, kind, text)
 
@@ -93,28 +102,24 @@ def _number(value: float | Decimal) -> str:
 
 
 def choose_columns(
-    table: "pa.Table", label: str, show: tuple[str, ...] | None, source: str
+    table: "pa.Table", label: str, show: tuple[str, ...], source: str
 ) -> tuple[str, ...]:
-    """Return the columns to show: those named, or all; never the label or a copy of it."""
+    """Return the columns to show, refusing the label and what gives it away."""
     names = table.column_names
-    if show is not None:
-        for name in show:
-            if name not in names:
-                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
-        if label in show:
-            raise InputError(
-                f"--show names {label!r}, the label: experts judge a case without knowing it."
-            )
-        if not show:
-            raise InputError("--show names no column.")
-    chosen = show or tuple(name for name in names if name != label)
-    telling = [name for name in chosen if _tells_the_label(table, name, label)]
+    for name in show:
+        if name not in names:
+            raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+    if label in show:
+        raise InputError(
+            f"--show names {label!r}, the label: experts judge a case without knowing it."
+        )
+    telling = [name for name in show if _tells_the_label(table, name, label)]
     if telling:
         raise InputError(
             f"{join_quoted(telling)} would give the label away: every value goes with one label "
             "only. Choose what to show with --show."
         )
-    return chosen
+    return show
 
 
 def _tells_the_label(table: "pa.Table", name: str, label: str) -> bool:

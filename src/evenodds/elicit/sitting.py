@@ -1,4 +1,4 @@
-"""What a sitting is about: the cases, the two classes, and whether the data are still the same."""
+"""What a sitting is about: the cases, the two classes, and what experts are shown."""
 
 import hashlib
 import json
@@ -9,16 +9,21 @@ import numpy as np
 
 from evenodds.elicit.candidates import choose_candidates, fitted_posterior
 from evenodds.elicit.queue import Queue
-from evenodds.errors import InputError
-from evenodds.rows.missing import refuse_missing
+from evenodds.elicit.testable import refuse_untestable
+from evenodds.model.logistic import fit_rows
+from evenodds.rows.base import Rows
 from evenodds.rows.source import read_rows
-from evenodds.validation import check_whole
+from evenodds.validation import FloatArray, check_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # Rows that cases are chosen from; more of them would only slow the start.
 MOST_ROWS = 50_000
+# With more features than this, cases are spaced along one index of them.
+MANY_FEATURES = 30
+# What a sitting has where nothing else is wished for.
+N_CASES, N_REPEATS, SEED = 60, 12, 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +38,14 @@ class Sitting:
         The two classes.
     features : tuple of str
         Columns that the test will go by.
+    shown : tuple of str
+        Columns that experts see.
     cases : tuple of int
         Row numbers to ask about, in the order they were chosen.
     breadth : float
         How much of the posterior's range the cases are spread over.
-    n_repeats : int
-        How many cases come back.
+    n_cases, n_repeats : int
+        How many cases were asked for, and how many come back at most.
     seed : int
         What the choice and the order of cases come from.
     digest : str
@@ -49,15 +56,17 @@ class Sitting:
     negative: str
     positive: str
     features: tuple[str, ...]
+    shown: tuple[str, ...]
     cases: tuple[int, ...]
     breadth: float
+    n_cases: int
     n_repeats: int
     seed: int
     digest: str
 
     def queue(self) -> Queue:
         """Return the order of questions."""
-        return Queue(self.cases, self.n_repeats, self.seed)
+        return Queue(self.cases, min(self.n_repeats, len(self.cases)), self.seed)
 
     def to_json(self) -> str:
         """Write it down."""
@@ -67,8 +76,8 @@ class Sitting:
     def from_json(cls, text: str) -> Self:
         """Read it back."""
         known: dict[str, Any] = json.loads(text)
-        known["features"], known["cases"] = tuple(known["features"]), tuple(known["cases"])
-        return cls(**known)
+        lists = {name: tuple(known[name]) for name in ("features", "shown", "cases")}
+        return cls(**{**known, **lists})
 
 
 def plan_sitting(
@@ -76,10 +85,11 @@ def plan_sitting(
     *,
     label: str,
     features: tuple[str, ...],
+    shown: tuple[str, ...] | None = None,
     positive: str | None = None,
-    n_cases: int = 60,
-    n_repeats: int = 12,
-    seed: int = 0,
+    n_cases: int = N_CASES,
+    n_repeats: int = N_REPEATS,
+    seed: int = SEED,
 ) -> Sitting:
     """Choose the cases of a sitting.
 
@@ -91,46 +101,55 @@ def plan_sitting(
         Column of given labels, used to space the cases and never shown.
     features : tuple of str
         Columns that the test will go by; they must be numbers.
+    shown : tuple of str, optional
+        Columns that experts see; the features if not named.
     positive : str, optional
         The positive label.
     n_cases, n_repeats : int
         How many cases, and how many of them come back.
     seed : int
         The same seed gives the same sitting.
+
+    Raises
+    ------
+    InputError
+        If a test of these rows would be refused, or there are too few cases to ask about.
     """
-    back = check_whole(n_repeats, "n_repeats")
-    kept = _sample(table.num_rows, check_whole(seed, "seed"))
+    back = check_whole(n_repeats, "--repeats")
+    refuse_untestable(table, label, features, positive)
+    kept = _sample(table.num_rows, check_whole(seed, "--seed"))
     read = table.take(kept) if len(kept) < table.num_rows else table
-    rows = read_rows(read.select(list(features)), read[label].to_numpy(), positive=positive)
-    refuse_missing(rows)
+    labels = read[label].to_numpy()
+    rows = read_rows(read.select(list(features)), labels, positive=positive)
     matrix = np.column_stack([np.asarray(read[name].to_numpy(), float) for name in features])
-    chosen = choose_candidates(matrix, fitted_posterior(rows, matrix), n_cases=n_cases, seed=seed)
+    posterior = spacing_posterior(rows, matrix, labels)
+    chosen = choose_candidates(matrix, posterior, n_cases=n_cases, seed=seed)
     cases = tuple(int(row) for row in kept[chosen.rows])
     return Sitting(
         label=label,
         negative=str(rows.negative),
         positive=str(rows.positive),
         features=features,
+        shown=features if shown is None else shown,
         cases=cases,
         breadth=chosen.breadth,
-        n_repeats=min(back, len(cases)),
+        n_cases=n_cases,
+        n_repeats=back,
         seed=seed,
         digest=fingerprint(table, label, cases),
     )
 
 
-def check_same(sitting: Sitting, table: "pa.Table", label: str, where: str) -> None:
-    """Refuse to go on with a sitting about other data."""
-    same = (
-        label == sitting.label
-        and max(sitting.cases) < table.num_rows
-        and fingerprint(table, label, sitting.cases) == sitting.digest
-    )
-    if not same:
-        raise InputError(
-            f"{where} holds answers about other rows, or another label than {label!r}: go on with "
-            "the data it was started with, or name another --out."
-        )
+def spacing_posterior(rows: Rows, features: FloatArray, labels: Any) -> FloatArray:
+    """Return a posterior to space cases by; of many features, along one index of them.
+
+    Noise bends the curve more than it turns it, so the plain curve's direction will do, and
+    flip rates are found along it in a moment where all slopes would take minutes.
+    """
+    if rows.n_features <= MANY_FEATURES:
+        return fitted_posterior(rows, features)
+    index = (features @ fit_rows(rows).coefficients[1:])[:, None]
+    return fitted_posterior(read_rows(index, labels, positive=rows.positive), index)
 
 
 def fingerprint(table: "pa.Table", label: str, cases: tuple[int, ...]) -> str:

@@ -1,6 +1,15 @@
 """The sentences of a sitting: what is found so far, and what it will be worth."""
 
+from typing import TYPE_CHECKING
+
 from evenodds.elicit.export import Findings
+from evenodds.elicit.images import LARGEST
+from evenodds.elicit.information import hidden_line, information_lines
+from evenodds.elicit.outlook import View
+from evenodds.elicit.sitting import Sitting
+
+if TYPE_CHECKING:
+    from evenodds.elicit.desk import Desk
 
 # Fewer repeats than this say nothing about consistency.
 FEW = 4
@@ -11,19 +20,46 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def running_line(n_toss_ups: int, n_rows: int, known: bool, asymmetry: float | None) -> str:
-    """Return how many toss-ups are found and what asymmetry could be detected with them."""
-    found = f"{count(n_toss_ups, 'toss-up')} found so far."
-    if n_toss_ups == 0:
+def running_line(n_own: int, n_rows: int, outlook: View, *, alone: bool = True) -> str:
+    """Return how many toss-ups an expert found, and what could be detected with all of them.
+
+    How many others found stays untold: an expert who knows may follow.
+    """
+    if n_own == 0:
         return "No toss-up found yet; they will come."
-    if not known:
+    found = f"{count(n_own, 'toss-up')} found so far."
+    if outlook.state == "unavailable":
+        return found
+    if outlook.state == "unknown":
         return f"{found} What they can show is worked out as more come in."
-    if asymmetry is None:
+    if outlook.asymmetry is None:
         return f"{found} That is not enough yet to find a difference of any size."
     return (
-        f"{found} With them, a test of these {n_rows:,} rows would probably notice if the shares "
-        f"of wrong labels in the two classes differed by {100 * asymmetry:.0f} in 100."
+        f"{found} With {'them' if alone else 'those of all experts'}, a test of these {n_rows:,} "
+        "rows would probably notice if the shares of wrong labels in the two classes differed by "
+        f"{100 * outlook.asymmetry:.0f} in 100."
     )
+
+
+def opening_lines(desk: "Desk") -> list[str]:
+    """Return what to know before anyone is asked: what experts see, and what they cannot."""
+    lines = information_lines(desk.sitting)
+    hidden = hidden_line(desk.sitting, desk.table.column_names)
+    if hidden is not None:
+        lines.append(hidden)
+    cases = desk.sitting.cases
+    without = desk.showing.n_without_picture(desk.table, cases)
+    if without:
+        lines.append(
+            f"Warning: {without} of {len(cases)} cases name a picture that cannot be shown: it is "
+            f"not in {desk.showing.folders[0]}, larger than {LARGEST / 1e6:g} MB, or no picture."
+        )
+    return lines
+
+
+def closing_lines(sitting: Sitting, found: Findings) -> list[str]:
+    """Return what to know of the files that a sitting ends in."""
+    return [*judgement_lines(found), *information_lines(sitting)]
 
 
 def judgement_lines(found: Findings) -> list[str]:

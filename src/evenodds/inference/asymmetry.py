@@ -9,6 +9,7 @@ from evenodds.errors import AnchorError, InputError
 from evenodds.inference.audit.sample import Audit
 from evenodds.inference.boundary import Boundary, boundary_test
 from evenodds.inference.joint import Joint, joint_test
+from evenodds.inference.local.method import Local, local_test
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald, wald_test
@@ -17,9 +18,12 @@ from evenodds.rows.door import read_data
 from evenodds.rows.reading import Missing
 from evenodds.validation import join_quoted
 
-Method = Boundary | Joint | Wald
+# Tests that fit one curve to all rows; plans and studies know these.
+CurveMethod = Boundary | Joint | Wald
+Method = CurveMethod | Local
 
-METHODS: dict[str, type[Method]] = {"boundary": Boundary, "joint": Joint, "wald": Wald}
+CURVE_METHODS: dict[str, type[CurveMethod]] = {"boundary": Boundary, "joint": Joint, "wald": Wald}
+METHODS: dict[str, type[Method]] = dict(sorted({**CURVE_METHODS, "local": Local}.items()))
 
 
 def asymmetry_test(
@@ -54,13 +58,16 @@ def asymmetry_test(
         The given labels: 0/1, -1/+1, bool or two strings; or the name of their column in X.
     anchors : Anchors
         Cases whose true posterior is about 1/2.
-    method : {"boundary", "joint", "wald"} or Boundary, Joint, Wald
+    method : {"boundary", "joint", "local", "wald"} or Boundary, Joint, Local, Wald
         The test, by name or as a record of its settings.
 
         - "boundary" asks whether the curve, noise and all, crosses 1/2 at the anchors. It
           holds its level under uniform noise, also with rare positives or skewed features.
         - "joint" also reads the shape of the curve: far more powerful if the posterior is
           truly logistic, misleading if it is not. The only one that runs without anchors.
+        - "local" looks at the rows around each anchor alone and assumes no shape of the curve.
+          At most five features, and rows near every anchor; it also takes anchors stated at
+          0 and 1, which give both flip rates.
         - "wald" is the test of the paper [1]_, for comparison.
     alternative : {"two-sided", "greater", "less"}
         "greater" means that negatives are flipped more often (beta > alpha).
@@ -107,7 +114,7 @@ def asymmetry_test(
     :math:`\Delta`. Either gives one function :math:`z(\Delta_0)`: the test is :math:`z(0)`, the
     estimate its root, the interval where it stays small.
 
-    All methods need the posterior to be logistic in the columns of X (polynomial and spline
+    All but "local" need the posterior to be logistic in the columns of X (polynomial and spline
     columns are welcome), far more rows than columns, and noise that depends on the class only.
     Noise that depends on the features can balance exactly at the anchors. Each result carries
     diagnostics that say how far these hold.
@@ -141,7 +148,7 @@ def asymmetry_test(
     """
     settings = read_method(method)
     checked_alternative = check_alternative(alternative)
-    known = _read_anchors(anchors)
+    known = read_anchors(anchors)
     rows = read_data(
         X,
         y,
@@ -163,21 +170,28 @@ def run_on_rows(
     audit: Audit | None = None,
 ) -> AsymmetryTestResult:
     """Run a test on any source of rows; see `asymmetry_test`."""
-    _check_rarer_label(rows)
+    check_rarer_label(rows)
     known = anchors
     if known is not None and rows.encoding is not None:
         known = known.encoded(rows.encoding, rows.known_columns)
     if isinstance(settings, Joint):
         return joint_test(rows, known, settings, alternative, audit)
-    if isinstance(settings, Wald) and audit is not None:
+    if isinstance(settings, Wald | Local) and audit is not None:
+        why = (
+            "whose curve has no flip rates"
+            if isinstance(settings, Wald)
+            else "which looks at the rows around anchors only"
+        )
         raise InputError(
-            "audit cannot be used with method 'wald', whose curve has no flip rates: use "
+            f"audit cannot be used with method {type(settings).__name__.lower()!r}, {why}: use "
             "method='boundary' or 'joint', or audit_test on the audit alone."
         )
     if isinstance(settings, Boundary) and not (known is None and audit is None):
         return boundary_test(rows, known, settings, alternative, audit)
     if isinstance(settings, Wald) and known is not None:
         return wald_test(rows, known, settings, alternative)
+    if isinstance(settings, Local) and known is not None:
+        return local_test(rows, known, settings, alternative)
     raise AnchorError(
         f"anchors is None but method {type(settings).__name__.lower()!r} needs at least one: "
         "name cases where an expert could not tell the class. Without any, only "
@@ -186,7 +200,7 @@ def run_on_rows(
     )
 
 
-def _check_rarer_label(rows: Rows) -> None:
+def check_rarer_label(rows: Rows) -> None:
     """Refuse data with hardly any row of one label: any verdict on them would be noise."""
     positives = rows.positive_weight()
     negatives = rows.total_weight - positives
@@ -198,7 +212,7 @@ def _check_rarer_label(rows: Rows) -> None:
         )
 
 
-def _read_anchors(anchors: Any) -> Anchors | None:
+def read_anchors(anchors: Any) -> Anchors | None:
     """Refuse what is no set of anchors."""
     if anchors is not None and not isinstance(anchors, Anchors):
         raise AnchorError(

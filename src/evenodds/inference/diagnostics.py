@@ -193,6 +193,12 @@ def leave_one_out(
         weights[left_out] = 0
         without = boundary_direction(null, equations.averaged(weights), group_scores)
         pvalues.append(reference.pvalue(without.z, alternative))
+    return leave_one_out_check(pvalues)
+
+
+def leave_one_out_check(pvalues: list[float]) -> Diagnostic:
+    """Say what p-values come of leaving out each anchor in turn."""
+    n_anchors = len(pvalues)
     low, high = min(pvalues), max(pvalues)
     mixed = low < LEVEL <= high
     message = f"Leaving out one anchor at a time gives p-values from {low:.2g} to {high:.2g}"

@@ -6,6 +6,7 @@ from evenodds.inference.asymmetry import Method
 from evenodds.inference.boundary import Boundary, boundary_reference, boundary_statistic
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.joint import Joint, joint_reference
+from evenodds.inference.local.method import Local, local_line
 from evenodds.inference.noise_aware import FittedRows, JointStatistic
 from evenodds.inference.profile import Reference
 from evenodds.inference.wald import anchored_curve, check_anchors
@@ -35,6 +36,8 @@ def null_statistic(
         fitted = fitted or FittedRows.of(rows)
         boundary = boundary_statistic(fitted, _equations(rows, anchors, fitted), method)
         return boundary.at(0.0).z, boundary_reference(boundary, method)
+    if isinstance(method, Local):
+        return local_line(rows, anchors, method).z(0.0), Reference()
     check_anchors(anchors, method)
     points = anchors.points_for(rows.feature_names, rows.n_features)
     fit = fit_rows(rows, covariance=method.covariance)

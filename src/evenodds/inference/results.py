@@ -58,6 +58,31 @@ class RetentionRegion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlipRate:
+    """A flip rate with an interval, from anchors stated away from 1/2.
+
+    Attributes
+    ----------
+    name : str
+        "alpha" or "beta".
+    estimate, low, high : float
+        The rate and the ends of its interval.
+    level : float
+        Confidence of the interval.
+    n_anchors : int
+        Anchors stated at 1 (for alpha) or 0 (for beta), which give the rate directly; with none
+        it rests on the line through the others.
+    """
+
+    name: str
+    estimate: float
+    low: float
+    high: float
+    level: float
+    n_anchors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AsymmetryTestResult(Presented):
     """Outcome of a test for class-conditional label noise.
 
@@ -100,6 +125,8 @@ class AsymmetryTestResult(Presented):
         What the statistic is compared with: a standard normal, or bootstrap draws.
     sketch : Sketch
         Small summaries of rows and anchors, for the figures.
+    flip_rates : tuple of FlipRate
+        Both flip rates with intervals, where the method gives any.
     versions : dict
         Of the libraries that the numbers depend on.
 
@@ -136,6 +163,7 @@ class AsymmetryTestResult(Presented):
     profile: Profile
     reference: Reference = field(default_factory=Reference)
     sketch: Sketch
+    flip_rates: tuple[FlipRate, ...] = ()
     n_audited: int = 0
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
@@ -172,7 +200,7 @@ class AsymmetryTestResult(Presented):
 
         check_between(significance, "significance", 0, 1, closed="neither")
         above, below = self.reference.critical(significance, self.alternative)
-        if self.method == "wald":
+        if self.method in {"wald", "local"}:
             low, high = stated + below * standard_error, stated + above * standard_error
         else:  # these tests live on the scale of log-odds
             target, stretched = logit(stated), standard_error / (stated * (1 - stated))
@@ -192,6 +220,7 @@ class AsymmetryTestResult(Presented):
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
         known = whole_fields(cls, values)
         known["tolerance"] = tuple(known["tolerance"])
+        known["flip_rates"] = tuple(FlipRate(**record) for record in known["flip_rates"])
         known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
 

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from evenodds.anchors import Anchors
 from evenodds.errors import InputError
-from evenodds.inference.asymmetry import Method
+from evenodds.inference.asymmetry import CurveMethod
 from evenodds.inference.boundary import Boundary
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.joint import Joint
@@ -220,7 +220,7 @@ class WaldCentres:
 
 
 def centres(
-    world: World, noise: ClassConditionalNoise, method: Method, seed: int
+    world: World, noise: ClassConditionalNoise, method: CurveMethod, seed: int
 ) -> NoiseAwareCentres | WaldCentres:
     """Return where a test's statistic is centred, as a function of rows and anchors."""
     if isinstance(method, Boundary | Joint):

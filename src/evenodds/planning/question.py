@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.inference.asymmetry import Method, read_method
+from evenodds.inference.asymmetry import CurveMethod, Method, read_method
 from evenodds.inference.boundary import Boundary
 from evenodds.inference.joint import Joint
+from evenodds.inference.local.method import Local
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import check_alternative
 from evenodds.inference.wald import Wald
@@ -35,7 +36,7 @@ class Question:
     """A test to be planned, with everything but noise, rows and anchors settled."""
 
     design: World | AnchorVariance
-    method: Method
+    method: CurveMethod
     alternative: Alternative
     tolerance: float
     shared_tolerance: float
@@ -95,13 +96,12 @@ def read_question(
     """Check what a plan is asked to go by."""
     chosen = design if isinstance(design, AnchorVariance) else find_world(design)
     default = "wald" if isinstance(design, AnchorVariance) else "boundary"
-    test = read_method(default if method is None else method)
+    test = _check_settings(read_method(default if method is None else method))
     if isinstance(design, AnchorVariance) and not isinstance(test, Wald):
         raise InputError(
             "an AnchorVariance describes method 'wald' only: for other methods plan from a world, "
             "such as data_world(X, y) of a pilot sample."
         )
-    _check_settings(test)
     own, shared = check_tolerances(tolerance, shared_tolerance)
     return Question(
         design=chosen,
@@ -114,8 +114,13 @@ def read_question(
     )
 
 
-def _check_settings(method: Method) -> None:
+def _check_settings(method: Method) -> CurveMethod:
     """Refuse settings that the formulas do not cover; simulation covers all."""
+    if isinstance(method, Local):
+        raise InputError(
+            "method is 'local' but plans are worked out for the tests that fit one curve: use "
+            "rejection_rate, which simulates, or plan for method 'boundary'."
+        )
     if getattr(method, "weights", "equal") != "equal":
         raise InputError(
             "weights is 'optimal' but plans are worked out for equal weights: use rejection_rate, "
@@ -126,6 +131,7 @@ def _check_settings(method: Method) -> None:
             "calibration is 'bootstrap' but plans are worked out for the normal law: use "
             "rejection_rate, which simulates."
         )
+    return method
 
 
 def check_rows(n_rows: int | None, question: Question) -> int | None:

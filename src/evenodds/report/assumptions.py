@@ -73,6 +73,12 @@ def _shape(result: AsymmetryTestResult) -> Assumption:
             "logistic curve of this test moves under equal flips too.",
             "curve",
         )
+    if result.method == "local":
+        return _assumption(
+            result,
+            "The log-odds of a label are nearly straight within a bandwidth of each anchor.",
+            "bandwidth",
+        )
     statement = "The true posterior is logistic in the columns given."
     if result.method == "joint":
         statement += " Where it levels off, that is flips and nothing else."

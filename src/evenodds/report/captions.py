@@ -43,14 +43,21 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
     reading = (
         "Each row is a case that the expert called a toss-up. The bar is where equal flips of both "
         f"classes would leave it {100 * (1 - view.significance):g} times out of 100; the mark is "
-        "where these labels put it. All rows rest on one fitted curve, so they lean together: "
-        "count on the last row, not on their number."
+        f"where these labels put it. {_leaning(result)}: count on the last row, not on their "
+        "number."
         if pooled is not None
         else "Each row is a toss-up seen alone: the bar is where equal flips of both classes would "
         f"leave it, the mark is where these labels put it. The {result.method} test weighs them "
         f"together with {_besides(result)}."
     )
     return Caption(reading, " ".join(sentences))
+
+
+def _leaning(result: AsymmetryTestResult) -> str:
+    """Say why the rows of the figure are not independent."""
+    if result.method == "local":
+        return "Anchors near each other share the rows around them, so they lean together"
+    return "All rows rest on one fitted curve, so they lean together"
 
 
 def _besides(result: AsymmetryTestResult) -> str:

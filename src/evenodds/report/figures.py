@@ -27,18 +27,27 @@ class Picture:
     why_not: Callable[[AsymmetryTestResult], str]
 
 
+NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels around each anchor"
+
+
+def _no_curve(result: AsymmetryTestResult) -> str:
+    return NO_CURVE if result.method == "local" else ""
+
+
 def _no_anchors(result: AsymmetryTestResult) -> str:
     return "" if result.n_anchors else "there are no anchors to draw"
 
 
 def _no_plane(result: AsymmetryTestResult) -> str:
+    if result.method == "local":
+        return NO_CURVE
     if result.alpha is None:
         return f"method {result.method!r} estimates no flip rates, so it knows no clean boundary"
     return "" if result.sketch.plane is not None else "fewer than two features matter"
 
 
 def _no_reach(result: AsymmetryTestResult) -> str:
-    if result.alpha is None:
+    if result.method == "wald":
         return f"method {result.method!r} overstates asymmetries, and what it could have found"
     return ""
 
@@ -49,7 +58,7 @@ PICTURES: Final = {
         "How strong is the evidence for each asymmetry?", evidence_figure, lambda result: ""
     ),
     "power": Picture("What could this data have found?", power_curve_figure, _no_reach),
-    "fit": Picture("Does the curve fit?", fit_figure, lambda result: ""),
+    "fit": Picture("Does the curve fit?", fit_figure, _no_curve),
     "boundary": Picture("What would the noise do?", plane_figure, _no_plane),
 }
 

@@ -48,7 +48,11 @@ def _method(result: AsymmetryTestResult) -> str:
     # By groups the covariance follows from the groups, whatever was asked.
     if settings.get("covariance") == "grouped sandwich":
         del settings["covariance"]
+    # Settings are kept as text; a bandwidth is a number.
+    bandwidth = settings.pop("bandwidth", None)
     written = [f"{name}={value!r}" for name, value in settings.items()]
+    if bandwidth is not None:
+        written.append(f"bandwidth={bandwidth}")
     if draws is not None:
         written.append(f"bootstrap=eo.Bootstrap(draws={draws}, seed={seed})")
     return f"eo.{result.method.capitalize()}({', '.join(written)})"

@@ -11,6 +11,9 @@ _WRITERS: Final = {
     "AnnotatorAuditResult": "annotator_sheet",
     "AsymmetryTestResult": "asymmetry_sheet",
     "AuditTestResult": "audit_sheet",
+    "ContourTestResult": "contour_sheet",
+    "ConfusionTestResult": "confusion_sheet",
+    "MulticlassTestResult": "multiclass_sheet",
 }
 
 

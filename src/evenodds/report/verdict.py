@@ -152,7 +152,7 @@ def _rejection(result: Profiled, significance: float) -> str:
 
 def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
-    if result.alpha is None:
+    if result.method == "wald":
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
     if any(check.name == "estimate" for check in result.diagnostics):
         return ""  # no asymmetry fits, so there is no size to speak of
@@ -169,7 +169,7 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
 
 def _could_have_found(result: Profiled, significance: float) -> str:
     """Say what asymmetry this data would have found, four times out of five."""
-    if result.alpha is None:
+    if result.method == "wald":
         return ""  # the plain curve overstates asymmetries, and what it could have found
     reach = could_have_found(result, power=0.8, significance=significance)
     if reach is None:

@@ -189,5 +189,5 @@ def _refuse_many_labels(labels: Any, name: str) -> None:
     shown = join_quoted([plain(label) for label in labels], limit=5)
     raise InputError(
         f"{name} has {len(labels)} distinct labels ({shown}) but this test needs 2: "
-        "keep the rows of two of them."
+        "keep the rows of two of them, or use multiclass_test."
     )

@@ -82,7 +82,7 @@ def rejection_rate(
         How labels are flipped; default none are.
     n_rows, n_anchors : int
         Size of every data set; without anchors only method "joint" runs.
-    method : {"boundary", "joint", "wald"}, a record of settings, or a callable
+    method : {"boundary", "joint", "local", "wald"}, a record of settings, or a callable
         The test; a callable takes a `Trial` (features, labels, anchors, groups) and
         returns a p-value.
     alternative : {"two-sided", "greater", "less"}

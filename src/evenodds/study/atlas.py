@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from evenodds.inference.asymmetry import METHODS
+from evenodds.inference.asymmetry import CURVE_METHODS
 from evenodds.inference.lookalike import HELD
 from evenodds.inference.wilson import wilson_interval
 from evenodds.report.style import save_figure
@@ -121,7 +121,7 @@ def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
         **dict(zip(SHAPE, (float(value) for value in shape), strict=True)),
     }
     rows = []
-    for method, values, z in zip(METHODS, pvalues, statistics, strict=True):
+    for method, values, z in zip(CURVE_METHODS, pvalues, statistics, strict=True):
         row = _row(method, common, values < SIGNIFICANCE, np.isnan(values))
         row["wrong_way"] = _wrong_way(values < SIGNIFICANCE, z, setting)
         rows.append(row)
@@ -171,7 +171,7 @@ def atlas_verdicts(atlas: dict[str, Any]) -> list[str]:
         also = f" In {impossible} settings it could not be done at all." if impossible else ""
         settings = f"{len(own['world'])} settings under uniform noise"
         worlds = [w for w in in_order(own["world"]) if any(k[:2] == (method, w) for k in broken)]
-        called = "rejects" if method in METHODS else f"is off by more than {NOTICED:g}"
+        called = "rejects" if method in CURVE_METHODS else f"is off by more than {NOTICED:g}"
         if not worlds:
             verdicts.append(
                 f"{method}: surely above {HELD:.0%} in none of {settings} ({called} in at most "

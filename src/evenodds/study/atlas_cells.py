@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from evenodds.errors import EvenoddsError
-from evenodds.inference.asymmetry import METHODS
+from evenodds.inference.asymmetry import CURVE_METHODS
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.inference.null_test import null_statistic
 from evenodds.noise import ClassConditionalNoise, UniformNoise
@@ -67,7 +67,7 @@ def atlas_settings(extent: Extent, worlds: Sequence[str] | None, seed: int) -> I
 
 def run_task(task: AtlasTask) -> Outcomes:
     """Run every method on the same data sets."""
-    statistics = np.full((len(METHODS), len(task.runs)), np.nan)
+    statistics = np.full((len(CURVE_METHODS), len(task.runs)), np.nan)
     pvalues = statistics.copy()
     estimates = np.full((len(BASELINES), len(task.runs)), np.nan)
     shapes = np.full((len(task.runs), len(SHAPE)), np.nan)
@@ -80,7 +80,7 @@ def run_task(task: AtlasTask) -> Outcomes:
             continue
         shape = fitted.shape()
         shapes[place] = [getattr(shape, name) for name in SHAPE]
-        for number, method in enumerate(METHODS.values()):
+        for number, method in enumerate(CURVE_METHODS.values()):
             try:
                 z, reference = null_statistic(rows, trial.anchors, method(), fitted)
             except EvenoddsError:

@@ -33,17 +33,22 @@ def served(script, sitting):
     server.communicate()
 
 
-def post(address, path, **form):
+def answer(address, number):
+    """Call the case that is open a toss-up."""
     origin = "/".join(address.split("/")[:3])
-    body = urllib.parse.urlencode(form).encode()
-    urllib.request.urlopen(urllib.request.Request(address + path, body, {"Origin": origin}))
+    with urllib.request.urlopen(f"{address}sit/Ada") as page:
+        case = re.search(r'name="case" value="(\d+)"', page.read().decode()).group(1)
+    body = urllib.parse.urlencode({"number": number, "case": case, "verdict": "toss-up"}).encode()
+    request = urllib.request.Request(f"{address}sit/Ada/answer", body, {"Origin": origin})
+    urllib.request.urlopen(request).close()
 
 
-def test_an_interrupt_ends_the_sitting_and_writes_the_files(served, tmp_path, document, files):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_sitting_and_writes_the_files(served, tmp_path, document, files, how):
     server, address = served
     for number in range(4):
-        post(address, "sit/Ada/answer", number=number, verdict="toss-up")
-    server.send_signal(signal.SIGINT)
+        answer(address, number)
+    server.send_signal(how)
     said, wrote = server.communicate(timeout=30)
     assert server.returncode == 0
     assert "4 toss-ups found." in said
@@ -93,12 +98,27 @@ def test_a_wrong_token_gets_403(served):
 
 def test_files_are_written_from_answers_without_a_server(served, command, sitting, tmp_path):
     server, address = served
-    post(address, "sit/Ada/answer", number=0, verdict="toss-up")
+    answer(address, 0)
     server.kill()
     server.wait()
     result = command(f"{sitting} --export")
     assert (result.exit_code, "1 toss-up found." in result.stdout) == (0, True)
     assert (tmp_path / "anchors_answers.csv").read_text().count("\n") == 2
+
+
+def test_the_start_warns_of_what_experts_see_beyond_the_test(script, sitting, tmp_path):
+    server = subprocess.Popen(
+        [script, *sitting.split(), "--features", "age", "--show", "age,dose"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    server.stdout.readline()
+    server.send_signal(signal.SIGINT)
+    said, told = server.communicate(timeout=30)
+    warning = "Warning: experts are shown 'dose', which the test does not go by."
+    assert told.startswith("Reading the data and choosing cases ...\n" + warning)
+    assert f"  {warning}" in said
 
 
 def test_a_port_that_is_taken_is_named(command, sitting):

@@ -4,10 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv
+from tests.unit.elicit.asking import HERE, TOKEN, Client
 
 import evenodds as eo
 from evenodds.elicit.answers import Answer, Verdict
-from evenodds.elicit.opening import Wishes, open_desk
+from evenodds.elicit.opening import open_desk
+from evenodds.elicit.wishes import Wishes
 from evenodds.simulation.worlds import two_bells
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -48,6 +50,7 @@ def wishes(folder):
             "data": folder / "patients.csv",
             "label": "diagnosis",
             "out": folder / "anchors.parquet",
+            "show": ("age", "dose", "note", "scan"),
             "n_cases": 24,
             "n_repeats": 6,
         }
@@ -65,6 +68,23 @@ def desk(patients, wishes):
 
 
 @pytest.fixture
+def answer_next():
+    """Return a function that answers an expert's next question at a desk."""
+
+    def answer(desk, verdict, expert="Ada"):
+        question = desk.question(expert, desk.store.answers(expert))
+        return desk.answer(
+            expert,
+            number=question.number,
+            case=question.case,
+            verdict=Verdict(verdict),
+            chance=None,
+        )
+
+    return answer
+
+
+@pytest.fixture
 def said():
     """Return a function that makes an answer."""
 
@@ -79,3 +99,30 @@ def said():
         )
 
     return make
+
+
+@pytest.fixture
+def client(desk):
+    """Return what asks the page as its own form would."""
+    return Client(desk, origin=HERE)
+
+
+@pytest.fixture
+def at(client):
+    """Return a function that asks for an address below the token."""
+
+    def get(path="", **settings):
+        return client.ask("GET", f"/{TOKEN}/{path}", **settings)
+
+    return get
+
+
+@pytest.fixture
+def send(client):
+    """Return a function that sends a form below the token."""
+
+    def post(path, headers=None, **form):
+        return client.ask("POST", f"/{TOKEN}/{path}", data=form, headers=headers)
+
+    post.desk = client.desk
+    return post

@@ -73,6 +73,12 @@ def test_columns_that_tell_the_classes_apart_leave_nothing_to_ask(refused):
         choose_candidates(posterior[:, None], posterior)
 
 
+def test_rows_that_are_all_alike_leave_too_little_to_ask(refused):
+    kinds = np.linspace(0.3, 0.7, 6)
+    with refused("only 6 of 600 rows differ enough to be asked about, and a sitting needs 8"):
+        choose_candidates(np.repeat(kinds, 100)[:, None], np.repeat(kinds, 100))
+
+
 def test_too_few_cases_are_refused(rows, refused):
-    with refused("n_cases is 3 but must be a whole number of at least 8."):
+    with refused("--cases is 3 but must be a whole number of at least 8."):
         choose_candidates(*rows, n_cases=3)

@@ -3,23 +3,23 @@
 import csv
 import json
 import stat
+from dataclasses import replace
 
-import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from evenodds.anchors import Anchors
 from evenodds.elicit.answers import Verdict
-from evenodds.elicit.export import Findings, Outputs, anchor_table, findings, write_anchors
+from evenodds.elicit.export import Outputs, anchor_table, findings, write_anchors, write_answers
 
 
 @pytest.fixture
-def answered(desk):
+def answered(desk, answer_next):
     """Return a desk at which Ada has called every third case a toss-up."""
     answers = []
     while (question := desk.question("Ada", answers)) is not None:
         verdict = Verdict.toss_up if question.case % 3 == 0 else Verdict.negative
-        desk.answer("Ada", question.number, verdict, None)
+        answer_next(desk, verdict)
         answers = desk.store.answers("Ada")
     return desk
 
@@ -64,8 +64,6 @@ def test_raw_answers_say_who_when_and_which_case(answered):
 
 
 def test_raw_answers_as_json_lines(answered, patients, wishes):
-    from evenodds.elicit.export import write_answers  # noqa: PLC0415
-
     path = wishes().out.with_name("raw.jsonl")
     write_answers(path, answered.store.answers(), answered.sitting)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -73,8 +71,18 @@ def test_raw_answers_as_json_lines(answered, patients, wishes):
     assert lines[0]["chance"] is None
 
 
-def test_without_toss_ups_only_the_answers_are_written(desk):
-    desk.answer("Ada", 0, Verdict.positive, None)
+@pytest.mark.parametrize(
+    ("name", "written"), [("=1+1", "'=1+1"), ("@cmd", "'@cmd"), ("-1", "-1"), ("+1", "+1")]
+)
+def test_a_class_name_is_no_formula_to_a_spreadsheet(answered, name, written):
+    sitting = replace(answered.sitting, negative=name)
+    write_answers(answered.outputs.answers, answered.store.answers(), sitting)
+    with answered.outputs.answers.open() as file:
+        assert {row["answer"] for row in csv.DictReader(file)} == {written, "toss-up"}
+
+
+def test_without_toss_ups_only_the_answers_are_written(desk, answer_next):
+    answer_next(desk, "positive")
     assert desk.export() == [desk.outputs.answers]
     assert not desk.outputs.anchors.exists()
 
@@ -84,22 +92,17 @@ def test_without_toss_ups_there_is_no_table_of_anchors(desk, refused):
         anchor_table(desk.table, ("age",), findings([], desk.sitting))
 
 
-def test_a_feature_of_a_reserved_name_is_refused(answered, refused):
-    found: Findings = answered.findings()
-    table = answered.table.append_column("tolerance", pa.array([0.0] * 600))
-    with refused("the data has a feature named 'tolerance', which an anchors file uses"):
-        anchor_table(table, ("age", "tolerance"), found)
-
-
 @pytest.mark.parametrize(
     ("anchors", "answers", "text"),
     [
         ("a.xlsx", "b.csv", "a.xlsx must end in '.parquet', '.pq', '.csv' or '.tsv'."),
         ("a.csv", "b.parquet", "b.parquet must end in '.csv' or '.jsonl'."),
+        ("a.csv", "x/../a.csv", "a.csv: name two files."),
         ("gone/a.csv", "b.csv", "a.csv cannot be written: name a file in a folder that exists."),
     ],
 )
 def test_files_that_cannot_be_written_are_named(tmp_path, refused, anchors, answers, text):
+    (tmp_path / "x").mkdir()
     with refused(text):
         Outputs(tmp_path / anchors, tmp_path / answers)
 

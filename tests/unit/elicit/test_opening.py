@@ -3,31 +3,79 @@
 import pyarrow as pa
 import pytest
 
-from evenodds.elicit.answers import Verdict
 from evenodds.elicit.opening import open_desk
 from evenodds.elicit.sitting import plan_sitting
 
 
 def test_features_are_the_columns_of_numbers(desk):
-    assert desk.anchor_columns == ("age", "dose")
+    assert desk.sitting.features == ("age", "dose")
 
 
 def test_the_command_to_run_next_names_features_where_some_columns_are_none(desk):
-    assert desk.test_command.endswith("anchors.parquet --features age,dose")
+    assert desk.test_command.endswith("anchors.parquet --features age,dose --positive ill")
 
 
 def test_the_command_needs_no_features_where_all_columns_are(patients, wishes):
-    desk = open_desk(patients.drop_columns(["note", "scan"]), wishes(positive="ill"))
+    desk = open_desk(patients.drop_columns(["note", "scan"]), wishes(show=None))
     assert desk.test_command.endswith(f"--label diagnosis --anchors {wishes().out} --positive ill")
     desk.store.close()
 
 
-def test_going_on_finds_the_same_cases_and_the_answers(desk, patients, wishes):
-    desk.answer("Ada", 0, Verdict.toss_up, None)
-    again = open_desk(patients, wishes(seed=99))
+def test_the_features_are_shown_where_nothing_else_is_asked_for(patients, wishes):
+    desk = open_desk(patients, wishes(show=None))
+    assert desk.showing.columns == ("age", "dose")
+    desk.store.close()
+
+
+def test_going_on_finds_the_same_cases_and_the_answers(desk, patients, wishes, answer_next):
+    answer_next(desk, "toss-up")
+    again = open_desk(patients, wishes())
     assert again.sitting == desk.sitting
     assert len(again.store.answers("Ada")) == 1
     again.store.close()
+
+
+STARTED = {
+    "positive": "healthy",
+    "features": ("dose",),
+    "show": ("dose", "note"),
+    "n_cases": 12,
+    "n_repeats": 3,
+    "seed": 7,
+}
+
+
+def test_going_on_needs_none_of_what_it_was_started_with(patients, wishes):
+    open_desk(patients, wishes(**STARTED)).store.close()
+    again = open_desk(patients, wishes(**dict.fromkeys(STARTED)), must_exist=True)
+    assert again.test_command.endswith("--features dose --positive healthy")
+    assert again.showing.columns == ("dose", "note")
+    assert (again.sitting.positive, again.sitting.negative) == ("healthy", "ill")
+    again.store.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "text"),
+    [
+        ("positive", "ill", "was started with --positive healthy, not ill: leave --positive out"),
+        ("features", ("age",), "was started with --features dose, not age: leave --features out"),
+        ("show", ("dose",), "was started with --show dose,note, not dose: leave --show out"),
+        ("n_cases", 60, "was started with --cases 12, not 60: leave --cases out"),
+        ("n_repeats", 0, "was started with --repeats 3, not 0: leave --repeats out"),
+        ("seed", 0, "was started with --seed 7, not 0: leave --seed out"),
+    ],
+)
+def test_going_on_otherwise_than_started_is_refused(patients, wishes, refused, name, other, text):
+    open_desk(patients, wishes(**STARTED)).store.close()
+    with refused(text):
+        open_desk(patients, wishes(**{**STARTED, name: other}))
+
+
+def test_other_class_names_are_not_gone_on_with(desk, patients, wishes, refused):
+    place = patients.column_names.index("diagnosis")
+    renamed = pa.array([{"ill": "sick"}.get(v, v) for v in patients["diagnosis"].to_pylist()])
+    with refused("holds answers about 'healthy' and 'ill' but the labels now are 'healthy' and"):
+        open_desk(patients.set_column(place, "diagnosis", renamed), wishes())
 
 
 def test_relabelled_data_are_still_the_same_cases(desk, patients, wishes):
@@ -58,7 +106,7 @@ def test_exporting_needs_answers(patients, wishes, refused):
         ({"features": ("diagnosis",)}, "--features must name columns, and not the label."),
         ({"features": ("note",)}, "column 'note' of X holds string values, not numbers"),
         ({"unseen_lean": 0.3}, "--lean is 0.3 but must be at least 0 and at most 0.09."),
-        ({"n_repeats": -1}, "n_repeats is -1 but must be a whole number of at least 0."),
+        ({"n_repeats": -1}, "--repeats is -1 but must be a whole number of at least 0."),
         ({"positive": "sick"}, "positive is 'sick' but the labels are"),
     ],
 )

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from evenodds.elicit.outlook import Outlook, Prospect
+from evenodds.elicit.outlook import Outlook, Prospect, View
 from evenodds.elicit.tolerance import judge
 from evenodds.elicit.words import running_line
 from evenodds.errors import InputError
@@ -14,20 +14,44 @@ from evenodds.errors import InputError
 def wait_for(outlook, prospect, seconds=10):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        known, found = outlook.ask(prospect)
-        if known:
-            return found
+        view = outlook.ask(prospect)
+        if not view.working:
+            return view
         time.sleep(0.01)
     raise TimeoutError
 
 
+def looking(detect):
+    return Outlook(lambda: detect)
+
+
 def test_asking_returns_at_once_and_later_knows():
     gate = threading.Event()
-    outlook = Outlook(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
+    outlook = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
     prospect = Prospect(8, 0.1, 0.03)
-    assert outlook.ask(prospect) == (False, None)
+    assert outlook.ask(prospect) == View("unknown", working=True)
     gate.set()
-    assert wait_for(outlook, prospect) == 0.08
+    assert wait_for(outlook, prospect) == View("known", 0.08)
+
+
+def test_nothing_is_prepared_before_it_is_asked_for():
+    prepared = []
+    outlook = Outlook(lambda: prepared.append("once") or (lambda prospect: 0.1))
+    assert prepared == []
+    wait_for(outlook, Prospect(3, 0.1, 0.03))
+    wait_for(outlook, Prospect(4, 0.1, 0.03))
+    assert prepared == ["once"]
+
+
+def test_the_old_value_stays_until_the_new_one_is_there():
+    gate = threading.Event()
+    gate.set()
+    outlook = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
+    wait_for(outlook, Prospect(3, 0.1, 0.03))
+    gate.clear()
+    assert outlook.ask(Prospect(8, 0.1, 0.03)) == View("known", 0.03, working=True)
+    gate.set()
+    assert wait_for(outlook, Prospect(8, 0.1, 0.03)) == View("known", 0.08)
 
 
 def test_a_question_overtaken_is_left_out():
@@ -39,7 +63,7 @@ def test_a_question_overtaken_is_left_out():
         gate.wait(10)
         return 0.1
 
-    outlook = Outlook(detect)
+    outlook = looking(detect)
     outlook.ask(Prospect(3, 0.1, 0.03))
     begun.wait(10)
     for number in (4, 6, 8):
@@ -53,7 +77,15 @@ def test_what_cannot_be_found_is_known_as_such():
     def detect(prospect):
         raise InputError("no asymmetry reaches a power of 0.8")
 
-    assert wait_for(Outlook(detect), Prospect(3, 0.1, 0.03)) is None
+    assert wait_for(looking(detect), Prospect(3, 0.1, 0.03)) == View("known", None)
+
+
+@pytest.mark.parametrize("error", [InputError("no slope but 0"), ArithmeticError("overflow")])
+def test_an_outlook_that_cannot_be_prepared_is_not_taken_for_too_few_toss_ups(error):
+    def prepare():
+        raise error
+
+    assert wait_for(Outlook(prepare), Prospect(3, 0.1, 0.03)) == View("unavailable")
 
 
 @pytest.mark.parametrize(("found", "counted"), [(3, 3), (5, 4), (70, 64)])
@@ -66,24 +98,33 @@ def test_two_toss_ups_are_not_worth_working_out():
     assert Prospect.of(2, judge([], [], breadth=0.8)) is None
 
 
+LARGE = (
+    "a test of these 1,900 rows would probably notice if the shares of wrong labels in the two "
+    "classes differed by 12 in 100."
+)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("n_own", "view", "alone", "text"),
     [
-        ((0, 900, False, None), "No toss-up found yet; they will come."),
-        ((1, 900, False, None), "1 toss-up found so far. What they can show is worked out"),
-        ((4, 900, True, None), "That is not enough yet to find a difference of any size."),
-        (
-            (9, 1900, True, 0.1234),
-            "With them, a test of these 1,900 rows would probably notice if the shares of wrong "
-            "labels in the two classes differed by 12 in 100.",
-        ),
+        (0, View("unknown"), True, "No toss-up found yet; they will come."),
+        (0, View("known", 0.1), False, "No toss-up found yet; they will come."),
+        (1, View("unknown"), True, "1 toss-up found so far. What they can show is worked out"),
+        (3, View("unavailable"), True, "3 toss-ups found so far."),
+        (4, View("known"), True, "That is not enough yet to find a difference of any size."),
+        (9, View("known", 0.1234), True, f"With them, {LARGE}"),
+        (9, View("known", 0.1234), False, f"With those of all experts, {LARGE}"),
     ],
 )
-def test_the_running_line(arguments, text):
-    assert text in running_line(*arguments)
+def test_the_running_line(n_own, view, alone, text):
+    assert text in running_line(n_own, 1900, view, alone=alone)
+
+
+def test_the_line_says_no_more_than_the_count_where_nothing_can_be_worked_out():
+    assert running_line(3, 1900, View("unavailable")) == "3 toss-ups found so far."
 
 
 def test_what_a_test_of_these_rows_could_find_is_worked_out(desk):
     """Of 600 rows with rare positives, 8 toss-ups show a large asymmetry only."""
     found = wait_for(desk.outlook, Prospect(8, 0.15, 0.03), seconds=120)
-    assert 0.1 < found < 0.6
+    assert 0.1 < found.asymmetry < 0.6

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from evenodds.elicit.show import NOT_RECORDED, Showing, as_words, choose_columns
+from evenodds.elicit.words import opening_lines
 
 
 @pytest.mark.parametrize(
@@ -38,11 +39,6 @@ def test_a_value_is_shown_as_a_person_wants_it(value, shown):
     assert as_words(value) == shown
 
 
-def test_all_but_the_label_is_shown(patients):
-    shown = choose_columns(patients, "diagnosis", None, "patients.csv")
-    assert shown == ("age", "dose", "note", "scan")
-
-
 def test_named_columns_are_shown_in_that_order(patients):
     assert choose_columns(patients, "diagnosis", ("dose", "age"), "f") == ("dose", "age")
 
@@ -55,7 +51,7 @@ def test_the_label_is_never_shown(patients, refused):
 def test_a_copy_of_the_label_is_never_shown(patients, refused):
     codes = pa.array([1 if value == "ill" else 0 for value in patients["diagnosis"].to_pylist()])
     with refused("'code' would give the label away: every value goes with one label only."):
-        choose_columns(patients.append_column("code", codes), "diagnosis", None, "f")
+        choose_columns(patients.append_column("code", codes), "diagnosis", ("code",), "f")
 
 
 def test_a_copy_of_the_label_that_is_not_shown_does_no_harm(patients):
@@ -68,14 +64,9 @@ def test_a_column_that_is_not_there_is_named(patients, refused):
         choose_columns(patients, "diagnosis", ("agee",), "f")
 
 
-def test_showing_nothing_is_refused(patients, refused):
-    with refused("--show names no column."):
-        choose_columns(patients, "diagnosis", (), "f")
-
-
 def test_lists_are_shown_as_text(patients):
     table = pa.table({"l": [[1, 2]] * 10, "y": [0, 1] * 5})
-    assert choose_columns(table, "y", None, "f") == ("l",)
+    assert choose_columns(table, "y", ("l",), "f") == ("l",)
     assert Showing(("l",), ()).cells(table, 0)[0].text == "[1, 2]"
 
 
@@ -84,7 +75,19 @@ def test_a_picture_is_shown_where_there_is_one(patients, folder):
     assert [cell.kind for cell in cells] == ["number", "picture"]
 
 
-def test_the_path_is_shown_where_there_is_no_picture(patients, folder):
+def test_neither_name_nor_path_of_a_picture_is_shown(patients, folder):
+    """A folder or a file named after the label would give it away."""
+    showing = Showing(("scan",), (folder,))
+    (there,) = showing.cells(patients, 0)
     (folder / "pictures" / "scan.png").unlink()
-    (cell,) = Showing(("scan",), (folder,)).cells(patients, 0)
-    assert (cell.kind, cell.text) == ("words", "pictures/scan.png")
+    (gone,) = showing.cells(patients, 0)
+    assert (there.text, gone.kind, gone.text) == ("", "missing", "picture not available")
+
+
+def test_cases_whose_picture_cannot_be_shown_are_counted_at_the_start(desk, folder):
+    assert not any("picture" in line for line in opening_lines(desk))
+    (folder / "pictures" / "scan.png").unlink()
+    assert opening_lines(desk)[-1] == (
+        "Warning: 24 of 24 cases name a picture that cannot be shown: it is not in "
+        f"{folder}, larger than 50 MB, or no picture."
+    )

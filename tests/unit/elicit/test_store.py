@@ -6,20 +6,25 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from evenodds.elicit.answers import Verdict
 from evenodds.elicit.sitting import Sitting
 from evenodds.elicit.store import Store
+from evenodds.errors import StorageError
 
 SITTING = Sitting(
     label="y",
     negative="no",
     positive="yes",
     features=("a",),
+    shown=("a",),
     cases=(1, 2, 3),
     breadth=0.8,
+    n_cases=3,
     n_repeats=1,
     seed=0,
     digest="0",
@@ -28,7 +33,7 @@ SITTING = Sitting(
 
 @pytest.fixture
 def store(tmp_path):
-    made = Store.create(tmp_path / "answers.db", SITTING)
+    made = Store.begin(tmp_path / "answers.db", SITTING)
     yield made
     made.close()
 
@@ -54,9 +59,30 @@ def test_the_journal_of_an_answer_is_too(store):
 
 
 def test_a_start_that_was_killed_leaves_nothing_in_the_way(tmp_path):
-    (tmp_path / ".answers.db.new").write_text("half")
-    Store.create(tmp_path / "answers.db", SITTING).close()
+    (tmp_path / "answers.db").touch()
+    assert not Store.has_begun(tmp_path / "answers.db")
+    Store.begin(tmp_path / "answers.db", SITTING).close()
     assert [path.name for path in tmp_path.iterdir()] == ["answers.db"]
+
+
+def test_a_second_start_goes_on_with_the_first_and_its_answers(store):
+    """Both looked before either had begun; the answer came in between."""
+    put(store, 0)
+    second = Store.begin(store.path, replace(SITTING, seed=9))
+    found = (second.sitting, len(second.answers()))
+    second.close()
+    put(store, 1)
+    assert (found, len(store.answers())) == ((SITTING, 1), 2)
+
+
+def test_starts_at_the_same_moment_agree_on_one_sitting(tmp_path):
+    def start(seed):
+        begun = Store.begin(tmp_path / "answers.db", replace(SITTING, seed=seed))
+        begun.close()
+        return begun.sitting
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(start, range(8)))) == 1
 
 
 def test_what_a_sitting_is_about_comes_back(store):
@@ -126,7 +152,7 @@ def test_two_programs_can_write_at_once(store):
 
 def test_a_file_that_is_none_of_ours_is_refused(tmp_path, refused):
     (tmp_path / "a.db").write_text("hello")
-    with refused("a.db cannot be opened: file is not a database."):
+    with refused("a.db cannot be opened: file is not a database.", StorageError):
         Store.open(tmp_path / "a.db")
 
 
@@ -139,8 +165,72 @@ def test_another_database_is_refused_and_left_as_it_is(tmp_path, refused):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path, refused):
-    with refused("cannot be written: No such file or directory."):
-        Store.create(tmp_path / "nowhere" / "a.db", SITTING)
+    with refused("cannot be written: No such file or directory.", StorageError):
+        Store.begin(tmp_path / "nowhere" / "a.db", SITTING)
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(tmp_path, refused):
+    with refused("cannot be opened: unable to open database file.", StorageError):
+        Store.has_begun(tmp_path)
+
+
+def test_another_writer_is_waited_for_and_then_named(store, refused):
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with refused("answers.db cannot be written: database is locked.", StorageError):
+        put(store, 0)
+    with refused("answers.db cannot be read: database is locked.", StorageError):
+        store.answers()
+    other.execute("ROLLBACK")
+    other.close()
+    assert put(store, 0)
+
+
+def test_a_file_that_is_taken_away_is_named(store, refused):
+    store.path.rename(store.path.with_name("elsewhere.db"))
+    with refused("answers.db cannot be written: it was moved or removed.", StorageError):
+        put(store, 0)
+
+
+@pytest.mark.parametrize("record", ["{", "{}", "[1]"])
+def test_a_damaged_record_is_named(store, refused, record):
+    with sqlite3.connect(store.path) as other:
+        other.execute("UPDATE sitting SET record = ?", (record,))
+    other.close()
+    with refused("answers.db is damaged: what the sitting is about cannot be read.", StorageError):
+        Store.open(store.path)
+
+
+def test_a_damaged_answer_is_named(store, refused):
+    put(store, 0)
+    with sqlite3.connect(store.path) as other:
+        other.execute("UPDATE answers SET verdict = 'perhaps'")
+    other.close()
+    with refused("answers.db is damaged: 'perhaps' is not a valid Verdict.", StorageError):
+        store.answers()
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from evenodds.elicit.store import Store
+from evenodds.errors import StorageError
+from tests.unit.elicit.test_store import SITTING
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # files end here, as on a full disk
+try:
+    Store.begin(Path(sys.argv[1]), SITTING)
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_named_and_the_next_start_is_free(tmp_path):
+    path = tmp_path / "a.db"
+    full = subprocess.run(
+        [sys.executable, "-c", FULL, path], capture_output=True, text=True, check=True
+    )
+    assert full.stdout.startswith(f"{path} cannot be written: ")
+    assert not Store.has_begun(path)
 
 
 WRITER = """

@@ -6,6 +6,12 @@ import pickle
 import numpy as np
 import pytest
 
+from evenodds.model.bending.bent_curve import (
+    BendingDesign,
+    BendingSums,
+    BendingVariance,
+    GroupedBendingScores,
+)
 from evenodds.model.covariance import GroupedScores, SquaredScores
 from evenodds.model.curve_bins import CurveBins
 from evenodds.model.flattening import FlatteningSums
@@ -54,6 +60,11 @@ SUMS = {
     "GroupedNoisyScores": lambda theta: GroupedNoisyScores(noisy(theta), None, N_GROUPS),
     "CurveBins": lambda theta: CurveBins(noisy(theta), None, (-1.0, 1.0), 0.2),
     "CurveBins, shifted": lambda theta: CurveBins(noisy(theta), theta[1:], (-1.0, 1.0)),
+    "BendingSums": lambda theta: BendingSums(bending(theta)),
+    "BendingVariance": lambda theta: BendingVariance(bending(theta), added(theta)),
+    "GroupedBendingScores": lambda theta: GroupedBendingScores(
+        bending(theta), added(theta), N_GROUPS
+    ),
     "RiskSum": lambda theta: RiskSum(backward(), theta, None),
     "RiskSum, shifted": lambda theta: RiskSum(backward(), theta, theta[1:]),
     "CellCounts": lambda theta: CellCounts(projection(theta), None),
@@ -66,6 +77,14 @@ with_and_without_weights = pytest.mark.parametrize("weighted", [False, True])
 
 def frame(theta):
     return Frame(theta[1:], np.ones(len(theta) - 1))
+
+
+def bending(theta):
+    return BendingDesign(noisy(theta), theta[1:], np.ones(len(theta)), np.linspace(0.1, 0.9, 5))
+
+
+def added(theta):
+    return np.full(5 + len(theta), 0.01)
 
 
 def projection(theta):

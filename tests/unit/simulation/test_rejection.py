@@ -160,7 +160,10 @@ def test_a_world_can_be_given_as_itself():
             "tolerance + shared_tolerance is 0.5 but must be below 0.5: it is a distance from 1/2.",
         ),
         ({"alternative": "more"}, "alternative is 'more' but must be one of"),
-        ({"method": "wold"}, "method is 'wold' but must be one of 'boundary', 'joint' or 'wald'"),
+        (
+            {"method": "wold"},
+            "method is 'wold' but must be one of 'boundary', 'joint', 'local' or 'wald'",
+        ),
         ({"method": eo.Wald}, "method is <class 'evenodds.inference.wald.Wald'> but must be one"),
         ({"world": "papper"}, "world is 'papper' but must be one of 'paper', 'rare'"),
         (

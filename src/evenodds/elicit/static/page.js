@@ -1,10 +1,14 @@
-// Keys, the slider, and the line that is worked out meanwhile. Without script all but the slider works.
+// Keys, the slider, room for the case, and the line that is worked out meanwhile.
+// Without script all but the slider works.
 "use strict";
 
 // Nobody judges a case this fast: a key that comes sooner was meant for the case before.
 const TOO_SOON_MS = 200;
 const ASK_AGAIN_MS = 2000;
+const MOST_COVERED = 0.45;
 let sent = false;
+// Arrows move the slider for whoever came to it by keys; after the mouse or a finger they answer.
+let byPointer = false;
 
 setTimeout(() => { document.body.dataset.listening = "yes"; }, TOO_SOON_MS);
 
@@ -14,9 +18,12 @@ function press(button) {
   button.form.requestSubmit(button);
 }
 
+document.addEventListener("pointerdown", () => { byPointer = true; }, true);
+
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Tab") byPointer = false;
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-  const onSlider = event.target.id === "slider";
+  const onSlider = event.target.id === "slider" && !byPointer;
   if (onSlider && event.key.startsWith("Arrow")) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const button = document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
@@ -33,10 +40,42 @@ for (const form of document.forms) {
 }
 
 const slider = document.getElementById("slider");
-slider.addEventListener("input", () => {
-  document.getElementById("chance").value = slider.value;
-  document.getElementById("put").textContent = `${slider.value} of 100`;
+const chance = document.getElementById("chance");
+const put = document.getElementById("put");
+const unset = document.getElementById("unset");
+
+function setChance(value) {
+  chance.value = value;
+  put.textContent = value === "" ? "not set" : `${value} of 100`;
+  unset.hidden = value === "";
+}
+
+slider.addEventListener("input", () => setChance(slider.value));
+unset.addEventListener("click", () => {
+  slider.value = 50;
+  slider.focus();
+  setChance("");
 });
+
+const panel = document.querySelector(".answers");
+const shown = document.querySelector(".case");
+const more = document.getElementById("more");
+
+function tellMore() {
+  const covered = shown.getBoundingClientRect().bottom - panel.getBoundingClientRect().top;
+  more.hidden = panel.classList.contains("loose") || covered < 1;
+}
+
+// A panel that would hide about half of the screen stays below the case instead.
+function makeRoom() {
+  panel.classList.toggle("loose", panel.offsetHeight > MOST_COVERED * window.innerHeight);
+  tellMore();
+}
+
+makeRoom();
+window.addEventListener("load", makeRoom);
+window.addEventListener("resize", makeRoom);
+document.addEventListener("scroll", tellMore, { passive: true });
 
 const line = document.getElementById("line");
 

@@ -1,0 +1,116 @@
+"""`evenodds contour`: which noise do these labels have?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenodds.cli.choices import Engine, Format, Missing, Rung
+from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.guard import GATE_FAILED, guarded
+from evenodds.cli.options import (
+    Data,
+    Features,
+    Formula,
+    Group,
+    Label,
+    MissingValues,
+    OutputFormat,
+    Positive,
+    Probabilities,
+    Report,
+    Scheduler,
+    SharedTolerance,
+    Significance,
+    Tolerance,
+    Weight,
+    Workers,
+)
+
+if TYPE_CHECKING:
+    from evenodds.inference.contour.results import ContourTestResult
+
+
+@guarded
+def run_contour(
+    data: Data,
+    label: Label = None,
+    anchors: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of cases with the feature columns, and a column 'posterior' with the "
+            "stated chance of being positive, such as 0.1, 0.5 and 0.9."
+        ),
+    ] = None,
+    anchor_column: Annotated[
+        str | None, typer.Option(help="Column of stated posteriors in the data; empty: no anchor.")
+    ] = None,
+    features: Features = None,
+    formula: Formula = None,
+    probabilities: Probabilities = None,
+    missing: MissingValues = Missing.refuse,
+    tolerance: Tolerance = 0.05,
+    shared_tolerance: SharedTolerance = 0.0,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(help="spline (default): any number of features; local: up to five."),
+    ] = None,
+    positive: Positive = None,
+    weight: Weight = None,
+    group: Group = None,
+    significance: Significance = 0.05,
+    output_format: OutputFormat = Format.text,
+    gate: Annotated[
+        Rung | None,
+        typer.Option(help="Exit with 1 if this noise, or a simpler one, is all rejected."),
+    ] = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    report: Report = None,
+) -> None:
+    """Test which noise the labels have: none, uniform, class-conditional, or by the features.
+
+    Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
+    """
+    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.progress import pass_progress  # noqa: PLC0415
+    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.inference.contour.climbing import climb_on_rows  # noqa: PLC0415
+    from evenodds.inference.contour.engines import read_engine  # noqa: PLC0415
+    from evenodds.rows.cluster import connecting  # noqa: PLC0415
+
+    wanted = Delivery(output_format=output_format, significance=significance, report=report)
+    check_delivery(wanted, [*data, *([] if anchors is None else [str(anchors)])])
+    reading = read_options(
+        label,
+        formula,
+        features=features,
+        probabilities=probabilities,
+        anchor=anchor_column,
+        weight=weight,
+        group=group,
+        positive=positive,
+        missing=missing.value,
+    )
+    if anchors is None and anchor_column is None:
+        raise InputError(
+            "a contour test needs cases of stated posterior: give --anchors FILE with a column "
+            "'posterior', or --anchor-column COL."
+        )
+    with connecting.workers(scheduler, workers) as on_workers:
+        inputs = read_inputs(
+            data, reading, anchors, tolerance, shared_tolerance, on_workers=on_workers
+        )
+        with pass_progress(inputs.rows):
+            chosen = read_engine(None if engine is None else engine.value)
+            result = climb_on_rows(inputs.rows, inputs.anchors, chosen)
+    name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"
+    deliver(result, wanted, name=name)
+    if gate is not None and _climbed_past(result, gate, significance):
+        raise typer.Exit(GATE_FAILED)
+
+
+def _climbed_past(result: "ContourTestResult", gate: Rung, significance: float) -> bool:
+    """Tell whether the ladder went past a rung."""
+    order = [*(rung.value for rung in Rung), "instance-dependent"]
+    return order.index(result.reached(significance)) > order.index(gate.value)

@@ -1,0 +1,68 @@
+"""Options that several commands share, worded once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenodds.cli.choices import Format, Gate, Missing, Side
+
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
+        "glob of them, or - for CSV on standard input."
+    ),
+]
+Label = Annotated[
+    str | None, typer.Option(help="Column of given labels; or on the left of --formula.")
+]
+Features = Annotated[
+    str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
+]
+Formula = Annotated[
+    str | None,
+    typer.Option(help="Features by a formula: 'log1p(size) + poly(age, 2) + C(site)'."),
+]
+Probabilities = Annotated[
+    str | None,
+    typer.Option(help="Column of out-of-sample predicted probabilities, the only feature."),
+]
+MissingValues = Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")]
+Tolerance = Annotated[
+    float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
+]
+SharedTolerance = Annotated[
+    float, typer.Option(help="Half-width of the error common to all anchors.")
+]
+Alternative = Annotated[
+    Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
+]
+Positive = Annotated[str | None, typer.Option(help="The positive label.")]
+Weight = Annotated[str | None, typer.Option(help="Column of frequency weights.")]
+Group = Annotated[
+    str | None, typer.Option(help="Column of groups: rows of one patient or annotator.")
+]
+Significance = Annotated[float, typer.Option(help="Significance level.")]
+OutputFormat = Annotated[
+    Format, typer.Option("--format", help="Output for people or for programs.")
+]
+GateCondition = Annotated[
+    Gate | None,
+    typer.Option(
+        help="Exit with 1 if uniform noise is rejected (reject), or if the asymmetry is not "
+        "shown to be within the margin (equivalence)."
+    ),
+]
+Margin = Annotated[float | None, typer.Option(help="Margin for --gate equivalence, such as 0.05.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(help="Dask scheduler whose workers read the data, as tcp://host:8786."),
+]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes on this machine that read the data (Dask).")
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
+]

@@ -1,0 +1,1 @@
+"""Contours: anchors stated at several posteriors, and which kind of noise they fit."""

@@ -1,0 +1,66 @@
+r"""Do cases of one contour agree? Noise that knows the class alone treats them alike.
+
+Under class-conditional noise the share of positive labels depends on a case through its true
+posterior only, so it is the same all along a contour. Within the contours it is therefore
+regressed on the features, what the stated posteriors explain taken out: all coefficients are zero
+unless noise depends on the features (theory page, "Contours").
+
+A tolerance of its own lets every case stray from its contour, and where it strayed to shows in
+its features: then there is nothing to test.
+"""
+
+import numpy as np
+
+from evenodds.inference.contour.groups import Contours
+from evenodds.inference.contour.ladder import upper_tail, whitener
+from evenodds.inference.contour.results import Agreement
+from evenodds.validation import FloatArray
+
+# Directions in which anchors of one contour differ by less than this share count as none.
+ZERO = 1e-6
+
+
+def agreement(
+    contours: Contours,
+    points: FloatArray,
+    stated: FloatArray,
+    posterior: FloatArray,
+    covariance: FloatArray,
+) -> Agreement | None:
+    """Test whether anchors of one contour have one noisy posterior; None if they cannot differ.
+
+    `covariance` is that of the estimated posteriors and of what was stated together.
+    """
+    contrasts = within_contours(contours, points, stated)
+    if len(contrasts) == 0:
+        return None
+    whitened = whitener(contrasts @ covariance @ contrasts.T) @ (contrasts @ posterior)
+    statistic = float(whitened @ whitened)
+    return Agreement(
+        statistic=statistic, df=len(whitened), pvalue=upper_tail(statistic, len(whitened))
+    )
+
+
+def within_contours(contours: Contours, points: FloatArray, stated: FloatArray) -> FloatArray:
+    """Return contrasts, (directions, anchors): features centred in their contour.
+
+    They are orthogonal to constants and to the stated posteriors within each contour, so any
+    line in the posterior is invisible to them.
+    """
+    centred = _centred(contours, points)
+    spreads = np.sqrt((centred**2).mean(axis=0))
+    centred = centred / np.where(spreads > 0, spreads, 1.0)
+    moved = _centred(contours, stated[:, None])[:, 0]
+    length = float(moved @ moved)
+    if length > 0:
+        centred = centred - np.outer(moved, moved @ centred) / length
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    kept: FloatArray = left[:, sizes > ZERO * np.sqrt(len(points))].T
+    return kept
+
+
+def _centred(contours: Contours, values: FloatArray) -> FloatArray:
+    """Return values less their mean in the contour."""
+    member = np.argmax(contours.averaging, axis=0)
+    centred: FloatArray = values - (contours.averaging @ values)[member]
+    return centred

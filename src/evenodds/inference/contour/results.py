@@ -1,0 +1,203 @@
+"""What a contour test returns: a ladder of noise models, and the contours they were tried on."""
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self
+
+from evenodds.errors import InputError
+from evenodds.inference.presented import Presented
+from evenodds.inference.profile import ConfidenceInterval
+from evenodds.inference.provenance import versions_in_use
+from evenodds.inference.results import Diagnostic
+from evenodds.validation import check_between
+
+SCHEMA_VERSION = 1
+
+Noise = Literal["clean", "uniform", "class-conditional", "instance-dependent"]
+Rate = Literal["alpha", "beta", "asymmetry"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """One noise model, tested against everything above it.
+
+    Attributes
+    ----------
+    hypothesis : str
+        "clean", "uniform" or "class-conditional".
+    statistic : float
+        Squared distance of the contours from the model, in standard errors.
+    df : int
+        Degrees of freedom. "clean" is one-sided: its reference mixes chi-squared laws of up to
+        two fewer.
+    contour_pvalue : float or None
+        Of the statistic; None where there are too few contours to test it.
+    pvalue : float or None
+        With the agreement of cases within contours: twice the smaller of the two p-values.
+    """
+
+    hypothesis: Noise
+    statistic: float
+    df: int
+    contour_pvalue: float | None
+    pvalue: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Whether cases of one contour have the same share of positive labels.
+
+    They do under clean labels, uniform and class-conditional noise alike.
+    """
+
+    statistic: float
+    df: int
+    pvalue: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contour:
+    """Anchors of one stated posterior.
+
+    Attributes
+    ----------
+    stated : float
+        Mean of their stated posteriors.
+    stated_error : float
+        Its standard error, from the tolerances.
+    estimate : float
+        Mean share of positive labels at these anchors, by the fit.
+    standard_error : float
+        Of `estimate`, from the rows alone.
+    n_anchors : int
+        How many anchors.
+    """
+
+    stated: float
+    stated_error: float
+    estimate: float
+    standard_error: float
+    n_anchors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContourTestResult(Presented):
+    """Outcome of a test of noise models on contours of the posterior.
+
+    Attributes
+    ----------
+    rungs : tuple of Rung
+        Clean, uniform and class-conditional noise, in this order.
+    agreement : Agreement or None
+        Do cases of one contour agree? None where that cannot be asked: anchors with a tolerance
+        of their own, one anchor a contour, or one feature.
+    alpha, beta, asymmetry : float
+        Flip rates of positives and negatives, and ``beta - alpha``, by the line through the
+        contours; they mean something only where the line holds.
+    rate_covariance : tuple of tuple of float
+        Covariance of (alpha, beta).
+    contours : tuple of Contour
+        The contours, from the lowest stated posterior to the highest.
+    engine : str
+        "spline" or "local": how the share of positive labels was estimated.
+    settings : dict
+        Of the engine.
+    positive, negative : object
+        The two labels.
+    n_rows, n_features, n_anchors : int
+        Sizes; rows are counted with their frequency weights.
+    diagnostics : tuple of Diagnostic
+        What was checked, and what to doubt.
+    versions : dict
+        Of the libraries that the numbers depend on.
+    """
+
+    rungs: tuple[Rung, ...]
+    agreement: Agreement | None
+    alpha: float
+    beta: float
+    asymmetry: float
+    rate_covariance: tuple[tuple[float, float], tuple[float, float]]
+    contours: tuple[Contour, ...]
+    engine: str
+    settings: dict[str, str]
+    positive: Any
+    negative: Any
+    n_rows: int
+    n_features: int
+    n_anchors: int
+    diagnostics: tuple[Diagnostic, ...]
+    versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    def reached(self, significance: float = 0.05) -> Noise:
+        """Return the simplest noise that is not rejected, by the fixed sequence of tests.
+
+        The sequence stops at the first noise that is not rejected, or cannot be tested; past
+        the last it is "instance-dependent". The chance to go past the true one is at most
+        `significance`, however many rungs there are.
+        """
+        check_between(significance, "significance", 0, 1, closed="neither")
+        for rung in self.rungs:
+            if rung.pvalue is None or rung.pvalue >= significance:
+                return rung.hypothesis
+        return "instance-dependent"
+
+    def rung(self, hypothesis: Noise) -> Rung:
+        """Return one rung by its hypothesis."""
+        return next(rung for rung in self.rungs if rung.hypothesis == hypothesis)
+
+    @property
+    def pvalue(self) -> float:
+        """P-value of uniform noise in the sequence: the larger of those of clean and uniform."""
+        return max(rung.pvalue or 0.0 for rung in self.rungs[:2])
+
+    def confidence_interval(
+        self, level: float = 0.95, rate: Rate = "asymmetry"
+    ) -> ConfidenceInterval:
+        """Return an interval for a flip rate or the asymmetry, by the line."""
+        from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
+
+        check_between(level, "level", 0, 1, closed="neither")
+        weights = {"alpha": (1, 0), "beta": (0, 1), "asymmetry": (-1, 1)}
+        if rate not in weights:
+            raise InputError(f"rate is {rate!r} but must be 'alpha', 'beta' or 'asymmetry'.")
+        reach = float(ndtri((1 + level) / 2)) * self._spread(*weights[rate])
+        middle: float = getattr(self, rate)
+        return ConfidenceInterval(
+            low=max(middle - reach, -1.0), high=min(middle + reach, 1.0), level=level
+        )
+
+    def line(self, stated: float) -> tuple[float, float]:
+        """Return the height of the fitted line at a stated posterior, and its standard error."""
+        height = self.beta + (1 - self.alpha - self.beta) * stated
+        return height, self._spread(-stated, 1 - stated)
+
+    def _spread(self, of_alpha: float, of_beta: float) -> float:
+        """Return the standard error of a weighted sum of the two flip rates."""
+        (alpha, mixed), (_, beta) = self.rate_covariance
+        return math.sqrt(of_alpha**2 * alpha + 2 * of_alpha * of_beta * mixed + of_beta**2 * beta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values, ready for JSON."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self), "pvalue": self.pvalue}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild a result from `to_dict`, also after a trip through JSON."""
+        version = values.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise InputError(
+                f"this contour result has schema version {version!r} but this evenodds reads "
+                f"{SCHEMA_VERSION}: test the data again."
+            )
+        absent = [part.name for part in fields(cls) if part.name not in values]
+        if absent:
+            raise InputError(f"this result has no {absent[0]!r}: it is not a whole contour result.")
+        known = {part.name: values[part.name] for part in fields(cls)}
+        known["rungs"] = tuple(Rung(**rung) for rung in known["rungs"])
+        if known["agreement"] is not None:
+            known["agreement"] = Agreement(**known["agreement"])
+        known["contours"] = tuple(Contour(**contour) for contour in known["contours"])
+        known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
+        known["rate_covariance"] = tuple(tuple(row) for row in known["rate_covariance"])
+        return cls(**known)

@@ -1,0 +1,1 @@
+"""The local test: anchors against the labels around each, no shape assumed."""

@@ -1,0 +1,1 @@
+"""Tests for labels of three or more classes."""

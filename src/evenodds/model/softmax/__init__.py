@@ -1,0 +1,1 @@
+"""Several classes at once: a multinomial logistic curve seen through flipped labels."""

@@ -1,0 +1,211 @@
+"""What there is to say about a contour test."""
+
+from typing import Final
+
+from evenodds.inference.contour.results import ContourTestResult
+from evenodds.report.assumptions import UNSEEN, Assumption
+from evenodds.report.asymmetry_sheet import (
+    CLASS_CONDITIONAL_NOISE,
+    FLIP,
+    UNIFORM_NOISE,
+    versions,
+)
+from evenodds.report.contour_words import NAMES, headline, next_steps, verdict
+from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable
+from evenodds.report.verdict import show_interval, show_pvalue
+from evenodds.report.view import View
+
+QUESTION: Final = "Which noise do these labels have?"
+
+WORDS: Final = [
+    FLIP,
+    UNIFORM_NOISE,
+    CLASS_CONDITIONAL_NOISE,
+    (
+        "Noise that depends on the features",
+        "Some cases are flipped more often than others of their class, such as the hard ones.",
+    ),
+    ("Contour", "Cases of which an expert states the same chance of being positive."),
+    (
+        "Ladder",
+        "Noise models from the simplest to the widest, tested in this order; the first that is "
+        "not rejected is where it stops.",
+    ),
+]
+
+
+def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
+    """Return the sheet of a contour test."""
+    return Sheet(
+        question=QUESTION,
+        headline=headline(result, view.significance),
+        verdict=verdict(result, view.significance),
+        rejected=result.pvalue < view.significance,
+        keys=_keys(result, view),
+        facts=_facts(result, view),
+        tables=(_ladder(result, view), _contours(result)),
+        checks=result.diagnostics,
+        next_steps=next_steps(result, view.significance),
+        assumptions=_assumptions(result),
+        settings=[
+            ("engine", result.engine),
+            *result.settings.items(),
+            ("significance", f"{view.significance:g}"),
+            ("positive label", repr(result.positive)),
+            ("negative label", repr(result.negative)),
+            *versions(result.versions),
+        ],
+        formulas="contour_formulas.html",
+        python=_python(result),
+        words=WORDS,
+        holds="shares of labels at the contours, no rows",
+        version=result.versions["evenodds"],
+        pictures=lambda: _pictures(result, view),
+    )
+
+
+def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
+    line = result.rung("class-conditional")
+    interval = result.confidence_interval(1 - view.significance)
+    return (
+        Key("The ladder stops at", NAMES[result.reached(view.significance)], _stopped_by(result)),
+        Key(
+            "Two flip rates fit?",
+            "not tested" if line.pvalue is None else show_pvalue(line.pvalue),
+            f"{len(result.contours)} contours, {result.engine} fit",
+        ),
+        Key(
+            "Asymmetry, beta − alpha",
+            f"{result.asymmetry:+.3f}".replace("-", "−"),
+            f"{interval.level:.0%} interval {show_interval(interval)}, if the line holds",
+        ),
+    )
+
+
+def _stopped_by(result: ContourTestResult) -> str:
+    return f"{result.n_anchors} anchors, {result.n_rows:,} rows"
+
+
+def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
+    lines = [
+        ("engine", f"{result.engine} ({_settings(result)})"),
+        ("noise", NAMES[result.reached(view.significance)].lower()),
+    ]
+    for name, rate in (("flip rates", "alpha"), ("", "beta"), ("", "asymmetry")):
+        interval = result.confidence_interval(1 - view.significance, rate)  # type: ignore[arg-type]
+        sign = "+" if rate == "asymmetry" else ""
+        shown = f"{rate} = {getattr(result, rate):{sign}.3f}"
+        lines.append(
+            (name, f"{shown}, {interval.level:.0%} interval {show_interval(interval, digits=3)}")
+        )
+    agreement = result.agreement
+    if agreement is not None:
+        found = f"chi2 = {agreement.statistic:.2f} on {agreement.df}"
+        lines.append(("within contours", f"{found}, {show_pvalue(agreement.pvalue)}"))
+    return [
+        *lines,
+        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
+        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours"),
+        ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
+    ]
+
+
+def _settings(result: ContourTestResult) -> str:
+    return ", ".join(f"{name} {value}" for name, value in result.settings.items())
+
+
+def _ladder(result: ContourTestResult, view: View) -> SheetTable:
+    """Return the rungs, and where the sequence stopped."""
+    reached = result.reached(view.significance)
+    rows, going = [], True
+    for rung in result.rungs:
+        stops = rung.hypothesis == reached
+        outcome = ("fits" if rung.pvalue is not None else "not tested") if stops else "rejected"
+        tested = rung.pvalue is not None
+        rows.append(
+            (
+                NAMES[rung.hypothesis],
+                f"{rung.statistic:.2f}" if tested else "",
+                str(rung.df),
+                show_pvalue(rung.pvalue) if rung.pvalue is not None else "too few contours",
+                outcome if going else "not asked",
+            )
+        )
+        going = going and not stops
+    return SheetTable("The ladder", ("noise", "chi2", "df", "p-value", "outcome"), tuple(rows))
+
+
+def _contours(result: ContourTestResult) -> SheetTable:
+    rows = []
+    for contour in result.contours:
+        height, _ = result.line(contour.stated)
+        rows.append(
+            (
+                f"{contour.stated:.3f}",
+                f"{contour.stated_error:.3f}",
+                f"{contour.estimate:.3f}",
+                f"{contour.standard_error:.3f}",
+                f"{height:.3f}",
+                str(contour.n_anchors),
+            )
+        )
+    header = ("stated", "± s.e.", "share labelled positive", "± s.e.", "line", "anchors")
+    return SheetTable("The contours", header, tuple(rows))
+
+
+def _assumptions(result: ContourTestResult) -> list[Assumption]:
+    seen = {check.name: check for check in result.diagnostics}
+
+    def assumed(statement: str, *names: str) -> Assumption:
+        found = [seen[name] for name in names if name in seen]
+        return Assumption(
+            statement=statement,
+            seen=" ".join(check.message for check in found) or UNSEEN,
+            concern=any(check.concern for check in found),
+        )
+
+    shape = (
+        "Labels depend on the features through one index, along any curve."
+        if result.engine == "spline"
+        else "The share of positive labels is nearly straight within reach of each anchor."
+    )
+    return [
+        assumed("The stated posteriors are right, within their tolerance.", "direction"),
+        assumed("Anchors were chosen without a look at the labels, or at a model of them."),
+        assumed(shape, "slope", "neighbours"),
+        assumed("Rows are independent of each other, or groups of them are named.", "groups"),
+        assumed("There are far more rows than parameters.", "rows per parameter"),
+    ]
+
+
+def _python(result: ContourTestResult) -> str:
+    grouped = any(check.name == "groups" for check in result.diagnostics)
+    return "\n".join(
+        [
+            "import evenodds as eo",
+            "",
+            f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
+            "anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances)",
+            "result = eo.contour_test(",
+            "    X, y, anchors,",
+            f"    engine={result.engine!r},",
+            f"    positive={result.positive!r},",
+            *(["    groups=groups,"] if grouped else []),
+            ")",
+        ]
+    )
+
+
+def _pictures(result: ContourTestResult, view: View) -> dict[str, SheetPicture]:
+    from evenodds.report.contour_figure import (  # noqa: PLC0415 - drawing is slow to load
+        contour_caption,
+        contour_figure,
+    )
+
+    return {
+        "contours": SheetPicture(
+            question="Do the contours lie on a line?",
+            draw=lambda: contour_figure(result, view),
+            caption=lambda: contour_caption(result, view),
+        )
+    }

@@ -1,0 +1,296 @@
+"""What there is to say about a test of several classes."""
+
+from functools import partial
+from typing import Final
+
+from evenodds.inference.multiclass.results import MulticlassTestResult, SplitRecord
+from evenodds.inference.results import Diagnostic
+from evenodds.report.assumptions import UNSEEN, Assumption
+from evenodds.report.asymmetry_sheet import FLIP, NOT_REJECTED, PVALUE, versions
+from evenodds.report.confusion_sheet import matrix_facts, matrix_table
+from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture
+from evenodds.report.split_table import split_table
+from evenodds.report.verdict import show_interval, show_pvalue
+from evenodds.report.view import View
+
+QUESTION: Final = "Are some classes flipped more often than others?"
+HALF: Final = {
+    "one-vs-one": "the two classes of the pair are equally likely, whatever else it could be",
+    "one-vs-rest": "the class is as likely as all others together",
+    "output-codes": "the two sides of the split are equally likely",
+}
+NULL: Final = {
+    "one-vs-one": "the two classes of a pair are flipped into each other equally often",
+    "one-vs-rest": "every label is flipped equally often, and to every other class alike",
+    "output-codes": "every label is flipped equally often, and to every other class alike",
+}
+ADJUSTED: Final = {
+    "one-vs-one": "strongest first, each with those before it free (Holm's factors)",
+    "one-vs-rest": "by Holm's method",
+    "output-codes": "by Holm's method",
+}
+UNIFORM_CLASSES: Final = (
+    "Uniform noise",
+    "A share of the labels is drawn afresh from all classes alike.",
+)
+LEANS: Final = (
+    "A split leans",
+    "More labels cross it one way than even noise would carry. The side named first gains where "
+    "the asymmetry is positive.",
+)
+TOSS_UP: Final = ("Anchor, toss-up", "A case where an expert could not tell the two sides apart.")
+
+
+def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
+    """Return the sheet of a test of several classes."""
+    audited = () if result.audit is None else (matrix_table(result.audit),)
+    return Sheet(
+        question=QUESTION,
+        headline=_headline(result, view),
+        verdict=_verdict(result, view),
+        rejected=result.pvalue < view.significance,
+        keys=_keys(result, view),
+        facts=_facts(result),
+        tables=(split_table(result, view), *audited),
+        checks=_checks(result),
+        next_steps=_next_steps(result, view),
+        assumptions=_assumptions(result),
+        settings=[
+            ("scheme", result.scheme),
+            ("p-values adjusted", ADJUSTED[result.scheme]),
+            *view.settings(),
+            *versions(result.versions),
+        ],
+        formulas="multiclass_formulas.html",
+        python=_python(result),
+        words=[FLIP, UNIFORM_CLASSES, LEANS, TOSS_UP, NOT_REJECTED, PVALUE],
+        holds="counts of rows and numbers a split, no rows",
+        version=result.versions["evenodds"],
+        pictures=lambda: _pictures(result, view),
+    )
+
+
+def _leaning(result: MulticlassTestResult, view: View) -> list[SplitRecord]:
+    """Return the splits that lean, the surest first."""
+    found = [record for record in result.tested if record.rejected(view.significance)]
+    return sorted(found, key=lambda record: record.pvalue or 0.0)
+
+
+def _said(record: SplitRecord) -> str:
+    """Say which way a split leans."""
+    first = " or ".join(repr(name) for name in record.positive)
+    rest = len(record.negative) > 1 and record.name.endswith("| rest")
+    second = "the rest" if rest else " or ".join(repr(name) for name in record.negative)
+    gains = (record.asymmetry or 0.0) > 0
+    more, less = (first, second) if gains else (second, first)
+    return f"{more} gains from {less}"
+
+
+def _headline(result: MulticlassTestResult, view: View) -> str:
+    leaning = _leaning(result, view)
+    if not leaning:
+        return "Not shown: these labels fit even noise, and uneven noise too."
+    more = f" ({len(leaning)} splits lean in all)" if len(leaning) > 1 else ""
+    doubted = any(check.concern for check in _checks(result))
+    start = "It seems so, with reasons to doubt" if doubted else "Yes"
+    return f"{start}: {_said(leaning[0])}{more}."
+
+
+def _verdict(result: MulticlassTestResult, view: View) -> str:
+    leaning = _leaning(result, view)
+    n_tested, n_all = len(result.tested), len(result.splits)
+    of_all = f"{n_tested} of {n_all} splits were tested" if n_tested < n_all else ""
+    if leaning:
+        what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
+        listed = "; ".join(_size(record, 1 - view.significance) for record in leaning[:3])
+        rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
+        sentences = [
+            f"{what} is rejected ({show_pvalue(result.pvalue)}, splits counted): "
+            f"{_said(leaning[0])}.",
+            f"Asymmetries of what leans: {listed}{rest}.",
+        ]
+    else:
+        widest = max(
+            max(abs(interval.low), abs(interval.high))
+            for interval in (
+                record.confidence_interval(1 - view.significance) for record in result.tested
+            )
+        )
+        sentences = [
+            f"No split leans beyond chance ({show_pvalue(result.pvalue)}, splits counted).",
+            "That does not show that flips are even: asymmetries up to "
+            f"{widest:.2f} fit some split too.",
+        ]
+    if of_all:
+        sentences.append(f"{of_all}; nothing is known of the others.")
+    return " ".join(sentences)
+
+
+def _size(record: SplitRecord, level: float) -> str:
+    """Write the asymmetry of a split with its interval."""
+    interval = record.confidence_interval(level)
+    reach = f"{level:.0%} from {interval.low:+.3f} to {interval.high:+.3f}"
+    return f"{record.name}: {record.asymmetry:+.3f}, {reach}"
+
+
+def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
+    strongest = min(result.tested, key=lambda record: record.pvalue or 0.0)
+    asymmetry = f"{strongest.asymmetry:+.3f}".replace("-", "−")
+    interval = strongest.confidence_interval(1 - view.significance)
+    return (
+        Key(
+            "Evidence against even flips",
+            show_pvalue(result.pvalue),
+            f"{len(result.tested)} splits counted",
+        ),
+        Key(
+            f"Strongest: {strongest.name}",
+            asymmetry,
+            f"{interval.level:.0%} interval {show_interval(interval)}",
+        ),
+        Key("Wrong labels, by estimate", f"{100 * result.noise_rate:.1f} %", "over all classes"),
+    )
+
+
+def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
+    counts = ", ".join(
+        f"{count:,} {name!r}"
+        for name, count in zip(result.classes, result.class_counts, strict=True)
+    )
+    lines = [
+        ("scheme", result.scheme),
+        ("null", NULL[result.scheme]),
+        ("toss-up means", HALF[result.scheme]),
+        ("p-values adjusted", ADJUSTED[result.scheme]),
+        ("all splits", f"{show_pvalue(result.pvalue)} (the smallest adjusted one)"),
+        ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
+        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
+        ("labels", counts),
+    ]
+    if result.audit is not None:
+        lines += [
+            (f"audit: {name}" if name else "", value) for name, value in matrix_facts(result.audit)
+        ]
+    return lines
+
+
+def _checks(result: MulticlassTestResult) -> tuple[Diagnostic, ...]:
+    """Return the checks of the curve, and those of a split that give reason to doubt."""
+    doubts = tuple(
+        Diagnostic(
+            name=f"{record.name}: {check.name}",
+            message=f"{record.name}: {check.message}",
+            concern=True,
+            statistic=check.statistic,
+            pvalue=check.pvalue,
+        )
+        for record in result.tested
+        for check in record.diagnostics
+        if check.concern
+    )
+    return (*result.diagnostics, *doubts)
+
+
+def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
+    leaning = _leaning(result, view)
+    steps = []
+    if leaning:
+        record = leaning[0]
+        gains = (record.asymmetry or 0.0) > 0
+        hiding = record.positive if gains else record.negative
+        steps.append(
+            f"Look through rows labelled {' or '.join(repr(name) for name in hiding)} near the "
+            "toss-ups: the lost rows hide there."
+        )
+    if len(result.tested) < len(result.splits):
+        steps.append("Name toss-ups for the splits not tested; they are taken to be even.")
+    if result.audit is None:
+        steps.append(
+            "Look up the true class of some hundred rows drawn at random: confusion_test then "
+            "sees every flip, not only those at the toss-ups."
+        )
+    if not leaning:
+        steps.append("To find smaller asymmetries, add rows first, then toss-ups.")
+    return steps
+
+
+def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
+    seen = {check.name: check for check in result.diagnostics}
+    link, step = seen["link"], seen["step"]
+    anchors = [c for r in result.tested for c in r.diagnostics if c.name == "anchors and curve"]
+    contradicted = sum(check.concern for check in anchors)
+    return [
+        Assumption(
+            statement="A flip depends on the true class alone, not on the features.",
+            seen=UNSEEN,
+            concern=False,
+        ),
+        Assumption(
+            statement="Toss-ups are right within their tolerance, and were chosen without a look "
+            "at the labels.",
+            seen=f"Toss-ups contradict each other in {contradicted} of {len(anchors)} splits."
+            if anchors
+            else UNSEEN,
+            concern=contradicted > 0,
+        ),
+        Assumption(
+            statement="Log-odds between any two classes are linear in the columns.",
+            seen=link.message,
+            concern=link.concern,
+        ),
+        Assumption(
+            statement="Many rows lie between the classes.", seen=step.message, concern=step.concern
+        ),
+    ]
+
+
+def _python(result: MulticlassTestResult) -> str:
+    """Return the call that repeats the test."""
+    lines = [
+        "import evenodds as eo",
+        "",
+        f"# X, y: the {result.n_rows:,} rows and their labels",
+        "anchors = {",
+        *(f"    {_key(r)}: eo.Anchors(...),  # {r.n_anchors} toss-ups" for r in result.tested[:8]),
+        *(["    ..."] if len(result.tested) > 8 else []),
+        "}",
+        f"result = eo.multiclass_test(X, y, anchors, scheme={result.scheme!r})",
+    ]
+    return "\n".join(lines)
+
+
+def _key(record: SplitRecord) -> str:
+    """Return how a split is named in a dict of anchors."""
+    if record.name.endswith("| rest"):
+        return repr(record.positive[0])
+    single = len(record.positive) == len(record.negative) == 1
+    return repr((*record.positive, *record.negative) if single else record.name)
+
+
+def _pictures(result: MulticlassTestResult, view: View) -> dict[str, SheetPicture]:
+    from evenodds.report import pairs_figure as drawn  # noqa: PLC0415 - drawing is slow to load
+
+    leaning = _leaning(result, view)
+    finding = f"{_said(leaning[0])}." if leaning else "No split leans beyond chance."
+    pictures = {}
+    if result.scheme == "one-vs-one":
+        pictures["pairs"] = SheetPicture(
+            question="Which class gains from which?",
+            draw=partial(drawn.pairs_figure, result, view),
+            caption=lambda: Caption(
+                reading="Each number is how much more of the class across is labelled as the class "
+                "down than the other way round; framed pairs lean beyond chance, hatched ones "
+                "were not tested.",
+                finding=finding,
+            ),
+        )
+    pictures["splits"] = SheetPicture(
+        question="Which splits lean, and by how much?",
+        draw=partial(drawn.splits_figure, result, view),
+        caption=lambda: Caption(
+            reading="Each line is the interval of one split by itself; filled diamonds lean "
+            "with all splits counted.",
+            finding=finding,
+        ),
+    )
+    return pictures

@@ -1,0 +1,42 @@
+"""The splits of a test of several classes, a line each."""
+
+from evenodds.inference.multiclass.results import MulticlassTestResult
+from evenodds.report.sheet import SheetTable
+from evenodds.report.view import View
+
+
+def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
+    """Return a line a split."""
+    level = 1 - view.significance
+    rows = []
+    for record in result.splits:
+        if not record.tested:
+            rows.append((record.name, f"{record.n_rows:,}", "0", "not tested", "", "", "", ""))
+            continue
+        interval = record.confidence_interval(level)
+        rows.append(
+            (
+                record.name,
+                f"{record.n_rows:,}",
+                str(record.n_anchors),
+                f"{record.asymmetry:+.3f}",
+                f"{interval.low:+.3f} to {interval.high:+.3f}",
+                f"{record.alpha:.3f} / {record.beta:.3f}",
+                f"{record.null_ratio:g} : 1",
+                f"{record.adjusted_pvalue:.2g}",
+            )
+        )
+    return SheetTable(
+        title="Splits",
+        header=(
+            "split",
+            "rows",
+            "toss-ups",
+            "asymmetry",
+            f"{level:.0%} interval",
+            "alpha / beta",
+            "null",
+            "adjusted p",
+        ),
+        rows=tuple(rows),
+    )

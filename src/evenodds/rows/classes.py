@@ -1,0 +1,185 @@
+"""Rows whose labels have three values or more, held in memory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.errors import InputError
+from evenodds.rows.anchor_points import whole
+from evenodds.rows.base import Block, Rows
+from evenodds.rows.cluster.collections import is_dask
+from evenodds.rows.door import is_npy, is_path, read_data
+from evenodds.rows.encoding.formula_text import FormulaText
+from evenodds.rows.frames import as_arrow
+from evenodds.rows.labels import as_labels, distinct_labels, plain
+from evenodds.rows.tables.opening import open_table
+from evenodds.validation import FloatArray, join_quoted, near_misses
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_CLASSES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Labels as numbers into their sorted names."""
+
+    codes: NDArray[np.intp]
+    names: tuple[Any, ...]
+
+    def number(self, name: Any) -> int | None:
+        """Return the place of a class, named as it is or as it prints; None if unknown."""
+        for place, own in enumerate(self.names):
+            if own == name or str(own) == str(name).strip():
+                return place
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRows:
+    """Features in memory with the labels of three classes or more."""
+
+    features: FloatArray
+    classes: Classes
+    weights: FloatArray | None
+    groups: NDArray[np.int64] | None
+    rows: Rows  # the same as a source of one class against the rest: names, encoding, notices
+
+
+def read_class_rows(
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    formula: str | None = None,
+    features: tuple[str, ...] | None = None,
+) -> ClassRows:
+    """Check data of any kind with three labels or more, and hold it in memory.
+
+    `features` are the columns of a table to use; default all that have no other part.
+    """
+    if is_dask(X):
+        raise InputError("X is a Dask collection, but several classes are read in memory: compute.")
+    if y is None and formula is not None:
+        y = FormulaText(formula).label
+    if is_path(X) and not is_npy(X):
+        X = whole(open_table(X))
+    if isinstance(y, str) and not is_npy(y):
+        X, y = _taken_out(X, y)
+    elif is_npy(y):
+        y = np.load(Path(y))
+    if features is not None:
+        others = [part for part in (sample_weight, groups) if isinstance(part, str)]
+        X = _chosen(X, (*features, *others))
+    classes = read_classes(y)
+    rows = read_data(
+        X,
+        classes.codes == 0,
+        sample_weight=sample_weight,
+        groups=groups,
+        formula=formula,
+    )
+    held = rows.sum_over_rows(_Held())
+    return ClassRows(
+        features=np.concatenate(held.parts("features")),
+        classes=classes,
+        weights=np.concatenate(held.parts("weights")) if rows.weighted else None,
+        groups=np.concatenate(held.parts("groups")) if rows.n_groups is not None else None,
+        rows=rows,
+    )
+
+
+def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = None) -> Classes:
+    """Check labels and number them in sort order; `known` lists classes that may occur."""
+    values = as_labels(y, name)
+    if values.ndim == 2 and 1 in values.shape:
+        values = values.ravel()
+    if values.ndim != 1:
+        raise InputError(f"{name} has shape {values.shape} but must be one column of labels.")
+    if len(values) == 0:
+        raise InputError(f"{name} is empty: give one label a row.")
+    ordered = [plain(label) for label in distinct_labels(values, name)]
+    if known is None:
+        _check_number(ordered, name)
+        _check_counts(values, ordered, name)
+    strange = [] if known is None else [label for label in ordered if label not in known]
+    if strange:
+        raise InputError(
+            f"{name} has label {strange[0]!r}, which is none of {join_quoted(known or ())}: these "
+            "labels and those must be of the same classes."
+        )
+    names = tuple(ordered) if known is None else known
+    places = {own: place for place, own in enumerate(names)}
+    listed = values.tolist()
+    codes = np.fromiter((places[plain(value)] for value in listed), np.intp, len(listed))
+    return Classes(codes, names)
+
+
+def _check_number(ordered: list[Any], name: str) -> None:
+    if len(ordered) < 3:
+        what = "one label" if len(ordered) == 1 else "two labels"
+        raise InputError(
+            f"{name} has {what} only ({join_quoted(ordered)}) but this test needs three or more: "
+            "for two use asymmetry_test."
+        )
+    if len(ordered) > MOST_CLASSES:
+        raise InputError(
+            f"{name} has {len(ordered)} distinct labels ({join_quoted(ordered, limit=3)}), more "
+            f"than {MOST_CLASSES}: is it a column of classes? Merge rare ones, or keep the rows of "
+            "some."
+        )
+
+
+def _check_counts(values: NDArray[Any], ordered: list[Any], name: str) -> None:
+    """Refuse a class seen once: nothing can be learned of where it lies."""
+    listed = [plain(value) for value in values.tolist()]
+    for own in ordered:
+        if listed.count(own) == 1:
+            raise InputError(
+                f"label {own!r} is seen once in {name}, in row {listed.index(own)}: merge it with "
+                "another class, or drop the row."
+            )
+
+
+def _taken_out(X: Any, label: str) -> tuple["pa.Table", NDArray[Any]]:
+    """Return a table without its label column, and that column."""
+    table = as_arrow(X, "X")
+    if table is None:
+        raise InputError(f"y is {label!r} but X has no columns with names: give the labels.")
+    if label not in table.column_names:
+        raise InputError(f"X has no column {label!r}; {near_misses(label, table.column_names)}")
+    values = np.array(table[label].to_pylist(), dtype=object)
+    return table.drop_columns([label]), values
+
+
+def _chosen(X: Any, columns: tuple[str, ...]) -> "pa.Table":
+    """Return these columns of a table."""
+    table = as_arrow(X, "X")
+    if table is None:
+        raise InputError("features names columns, but X has none: pass a data frame or a file.")
+    for name in columns:
+        if name not in table.column_names:
+            raise InputError(f"X has no column {name!r}; {near_misses(name, table.column_names)}")
+    return table.select(list(dict.fromkeys(columns)))
+
+
+class _Held:
+    """Blocks of rows, kept as they come."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+
+    def add(self, block: Block) -> None:
+        self.blocks.append(block)
+
+    def merge(self, other: Self) -> None:
+        self.blocks += other.blocks
+
+    def parts(self, name: str) -> list[Any]:
+        """Return one part of every block, in the order of the rows."""
+        return [getattr(block, name) for block in sorted(self.blocks, key=lambda b: b.start)]

@@ -1,0 +1,209 @@
+"""Level and power of the contour test: ``python -m tests.calibration.contour``.
+
+Prints a Markdown table of the docs page: how often each rung is rejected, and how often the
+ladder stops where it should.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+import evenodds as eo
+from evenodds.inference.contour.groups import group_anchors
+from evenodds.inference.contour.ladder import Estimates, fit_class_conditional, upper_tail
+from evenodds.simulation.world import World
+from evenodds.simulation.worlds import hard_cases, many_features, probit, skewed, two_bells
+
+FIVE = (0.1, 0.3, 0.5, 0.7, 0.9)
+THREE = (0.2, 0.5, 0.8)
+WITH_ENDS = (0.0, 0.2, 0.5, 0.8, 1.0)
+TENTHS = tuple(round(0.1 * step, 1) for step in range(1, 10))
+# A case this sure is as good as certain.
+CERTAIN = 1e-4
+
+
+def balanced(posterior: np.ndarray) -> np.ndarray:
+    """Return a factor on flip rates: none at toss-ups, more the surer the case."""
+    return 2 * np.abs(2 * posterior - 1)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting to simulate, and the noise that is true in it."""
+
+    name: str
+    world: Callable[[], World]
+    n: int
+    alpha: float
+    beta: float
+    truth: str
+    posteriors: tuple[float, ...] = FIVE
+    each: int = 4
+    tolerance: float = 0.0
+    shared: float = 0.0
+
+    def draw(self, seed: int, run: int):
+        """Return features, labels, anchors and groups of one run."""
+        rng = np.random.default_rng([seed, run])
+        world = self.world()
+        noise = eo.ClassConditionalNoise(self.alpha, self.beta)
+        trial = world.draw(self.n, 0, noise, rng)
+        stated = np.repeat(self.posteriors, self.each)
+        errors = rng.uniform(-self.tolerance, self.tolerance, len(stated))
+        errors += rng.uniform(-self.shared, self.shared)
+        sure = (stated == 0) | (stated == 1)
+        true = np.clip(stated + np.where(sure, 0, errors), CERTAIN, 1 - CERTAIN)
+        seeds = world.draw_anchor_seeds(len(stated), rng)
+        anchors = eo.Anchors(
+            world.index.move_to(seeds, world.link.index_at(true)),
+            posterior=stated,
+            tolerance=np.where(sure, 0, self.tolerance),
+            shared_tolerance=self.shared,
+        )
+        return trial.features, trial.labels, anchors, trial.groups
+
+    def test(self, seed: int, run: int, engine: str) -> eo.ContourTestResult:
+        """Return the result of one run."""
+        X, labels, anchors, groups = self.draw(seed, run)
+        return eo.contour_test(X, labels, anchors, groups=groups, engine=engine)
+
+
+def rare() -> World:
+    return two_bells(0.15)
+
+
+def rare_four_times() -> World:
+    return replace(rare(), name="clustered", row_copies=4)
+
+
+def near(make: Callable[[], World]) -> Callable[[], World]:
+    """Return a world whose anchors lie where rows do, as a local fit needs them."""
+    return lambda: replace(make(), draw_anchor_seeds=make().draw_features)
+
+
+def sure_cases() -> World:
+    return replace(skewed(), name="sure cases", flip_weight=balanced)
+
+
+LEVEL_CELLS = (
+    Cell("rare", rare, 2000, 0.0, 0.0, "clean"),
+    Cell("rare", rare, 2000, 0.2, 0.2, "uniform"),
+    Cell("rare", rare, 5000, 0.1, 0.1, "uniform"),
+    Cell("rare", rare, 5000, 0.3, 0.3, "uniform"),
+    Cell("rare", rare, 5000, 0.05, 0.2, "class-conditional"),
+    Cell("rare, 3 contours", rare, 5000, 0.1, 0.1, "uniform", THREE),
+    Cell("rare, 9 contours", rare, 5000, 0.1, 0.1, "uniform", TENTHS),
+    Cell("rare, with 0 and 1", rare, 5000, 0.1, 0.1, "uniform", WITH_ENDS),
+    Cell("rare, rows repeated", rare_four_times, 8000, 0.1, 0.1, "uniform"),
+    Cell("skewed", skewed, 2000, 0.0, 0.0, "clean"),
+    Cell("skewed", skewed, 2000, 0.2, 0.05, "class-conditional"),
+    Cell("skewed, tolerance", skewed, 3000, 0.1, 0.1, "uniform", tolerance=0.08),
+    Cell("skewed, shared error", skewed, 3000, 0.1, 0.1, "uniform", tolerance=0.04, shared=0.05),
+    Cell("probit", probit, 4000, 0.1, 0.1, "uniform"),
+    Cell("10 features", lambda: many_features(10), 3000, 0.1, 0.1, "uniform"),
+)
+POWER_CELLS = (
+    Cell("rare", rare, 5000, 0.05, 0.15, "class-conditional"),
+    Cell("skewed", skewed, 2000, 0.05, 0.15, "class-conditional"),
+    Cell("hard cases", hard_cases, 5000, 0.15, 0.15, "instance-dependent"),
+    Cell("hard cases", hard_cases, 20000, 0.15, 0.15, "instance-dependent"),
+    Cell("sure cases", sure_cases, 5000, 0.15, 0.15, "instance-dependent"),
+)
+LOCAL_CELLS = (
+    Cell("rare, near", near(rare), 2000, 0.0, 0.0, "clean"),
+    Cell("rare, near", near(rare), 5000, 0.1, 0.1, "uniform"),
+    Cell("rare, near", near(rare), 5000, 0.05, 0.2, "class-conditional"),
+    Cell("skewed, near", near(skewed), 2000, 0.0, 0.0, "clean"),
+    Cell("skewed, near", near(skewed), 5000, 0.1, 0.1, "uniform"),
+    Cell("hard cases, near", near(hard_cases), 5000, 0.15, 0.15, "instance-dependent"),
+)
+RUNGS = ("clean", "uniform", "class-conditional")
+
+
+def rejections(cell: Cell, runs: int, seed: int, engine: str) -> np.ndarray:
+    """Return which rungs each run rejects at 5 %, by itself."""
+    return np.array([_rejected(cell, seed, run, engine) for run in range(runs)])
+
+
+def _rejected(cell: Cell, seed: int, run: int, engine: str) -> list[float]:
+    """Return 1 for each rung that a run rejects, nan for a run that could not be tested."""
+    try:
+        result = cell.test(seed, run, engine)
+    except eo.AnchorError:
+        return [np.nan] * len(RUNGS)  # too few rows around an anchor for a local fit
+    return [float(rung.pvalue < 0.05) for rung in result.rungs]
+
+
+def plain_rejections(cell: Cell, runs: int, seed: int) -> float:
+    """Return how often the line is rejected around a plain logistic curve, which cannot bend."""
+    rejected = 0
+    for run in range(runs):
+        X, labels, anchors, _ = cell.draw(seed, run)
+        fit = eo.fit_logistic(X, labels, covariance="sandwich")
+        posterior = 1 / (1 + np.exp(-fit.log_odds(anchors.points)))
+        slopes = posterior * (1 - posterior)
+        covariance = fit.log_odds_covariance(anchors.points) * np.outer(slopes, slopes)
+        contours = group_anchors(anchors)
+        means = contours.averaging
+        line = fit_class_conditional(
+            contours, Estimates(means @ posterior, means @ covariance @ means.T)
+        )
+        rejected += upper_tail(line.statistic, line.df) < 0.05
+    return rejected / runs
+
+
+def true_rungs(cell: Cell) -> list[int]:
+    """Return the rungs whose hypothesis holds in a cell."""
+    order = (*RUNGS, "instance-dependent")
+    return [place for place, rung in enumerate(RUNGS) if order.index(cell.truth) <= place]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--engine", default="spline")
+    parser.add_argument("--seed", type=int, default=41)
+    options = parser.parse_args()
+    upper = level_bound(options.runs)
+    started = time.process_time()
+    failures = 0
+    print(f"Engine {options.engine}, {options.runs} runs at 5 %; a true rung at most {upper:.3f}\n")
+    print("| world | rows | alpha, beta | truth | clean | uniform | line | past the truth |")
+    print("|---|---|---|---|---|---|---|---|")
+    everywhere = (*LEVEL_CELLS, *POWER_CELLS)
+    for cell in LOCAL_CELLS if options.engine == "local" else everywhere:
+        found = rejections(cell, options.runs, options.seed, options.engine)
+        untested = int(np.isnan(found[:, 0]).sum())
+        found = found[~np.isnan(found[:, 0])]
+        if len(found) == 0:
+            print(f"| {cell.name} | {cell.n} | not tested in any run |")
+            continue
+        rates, true = found.mean(axis=0), true_rungs(cell)
+        past = found[:, : true[0] + 1].all(axis=1).mean() if true else np.nan
+        failures += bool(true) and past > upper
+        shown = " | ".join(f"{rate:.3f}" for rate in rates)
+        print(
+            f"| {cell.name} | {cell.n} | {cell.alpha:g}, {cell.beta:g} | {cell.truth} | {shown} | "
+            f"{past:.3f} |{f' {untested} not tested' if untested else ''}",
+            flush=True,
+        )
+    print("\nThe line around a plain logistic curve:")
+    for cell in LEVEL_CELLS[1:4]:
+        rate = plain_rejections(cell, options.runs, options.seed)
+        print(f"  {cell.name} {cell.n} rows, {cell.alpha:g}, {cell.beta:g}: {rate:.3f}", flush=True)
+    print(f"\n{time.process_time() - started:.0f} CPU seconds, {failures} cells out of their band")
+    return int(failures > 0)
+
+
+def level_bound(runs: int) -> float:
+    """Return a rate that no valid cell exceeds, with one false alarm in a thousand suites."""
+    return float(stats.binom.ppf(1 - 1e-3 / len(LEVEL_CELLS), runs, 0.05) / runs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""`evenodds multiclass`: files in, words or JSON out."""
+
+import csv
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import evenodds as eo
+from evenodds.model.softmax.flips import uniform_flips
+from evenodds.simulation.classes import four_bells, relabel
+
+NAMES = np.array(["cat", "dog", "fox", "owl"])
+WORLD = four_bells(lopsided=True)
+
+
+def write(path, header, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with animals, toss-ups, a code and an audit; many cats became dogs."""
+    folder = tmp_path_factory.mktemp("animals")
+    rng = np.random.default_rng(21)
+    X, y = WORLD.draw_rows(1500, rng)
+    flips = uniform_flips(4, 0.1)
+    flips[0, 1] += 0.25
+    flips[0, 0] -= 0.25
+    given = NAMES[relabel(y, flips, rng)]
+    write(folder / "rows.csv", ("size", "ears", "kind"), np.column_stack([X, given]))
+    splits = {f"{NAMES[i]} | {NAMES[j]}": ((i,), (j,)) for i, j in combinations(range(4), 2)}
+    rests = {NAMES[i]: ((i,), [j for j in range(4) if j != i]) for i in range(4)}
+    codes = {"cat + fox | dog + owl": ((0, 2), (1, 3))}
+    for name, named in (("pairs", splits), ("rests", rests), ("splits", codes)):
+        points = [
+            (key, *point)
+            for key, sides in named.items()
+            for point in WORLD.draw_anchors(*sides, 3, rng).points
+        ]
+        write(folder / f"{name}.csv", ("between", "size", "ears"), points)
+    matrix = [("owl", -1), ("cat", 1), ("dog", -1), ("fox", 1)]
+    write(folder / "codes.csv", ("kind", "first"), matrix)
+    audited = [*zip(NAMES[y[:300]], given[:300], strict=True), *[("", "cat")] * 3]
+    write(folder / "audit.csv", ("true", "given"), audited)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def start(folder):
+    return f"multiclass {folder}/rows.csv --label kind --anchors {folder}"
+
+
+def test_the_command_gives_the_test_of_python(command, start, folder):
+    outcome = command(f"{start}/pairs.csv --format json --tolerance 0")
+    assert outcome.exit_code == 0, outcome.output
+    document = json.loads(outcome.stdout)
+    assert document["scheme"] == "one-vs-one"
+    assert document["reject"] is True
+    assert "'dog' gains from 'cat'" in document["verdict"]
+    points = list(csv.DictReader((folder / "pairs.csv").read_text().splitlines()))
+    anchors = {
+        key: eo.Anchors(
+            [[float(p["size"]), float(p["ears"])] for p in points if p["between"] == key],
+            tolerance=0,
+        )
+        for key in dict.fromkeys(p["between"] for p in points)
+    }
+    rows = list(csv.DictReader((folder / "rows.csv").read_text().splitlines()))
+    X = [[float(row["size"]), float(row["ears"])] for row in rows]
+    expected = eo.multiclass_test(X, [row["kind"] for row in rows], anchors)
+    assert document["pvalue"] == pytest.approx(expected.pvalue)
+    assert document["asymmetry_matrix"][0][1] == pytest.approx(expected.splits[0].asymmetry)
+
+
+def test_people_get_words_and_a_table(command, start):
+    outcome = command(f"{start}/rests.csv --scheme one-vs-rest")
+    assert outcome.exit_code == 0, outcome.output
+    assert "Uniform noise is rejected" in outcome.stdout
+    assert "cat | rest" in outcome.stdout
+
+
+def test_codes_come_from_a_file_in_any_order_of_classes(command, start, folder):
+    codes = f"{start}/splits.csv --scheme output-codes --format json"
+    given = json.loads(command(f"{codes} --codes {folder}/codes.csv").stdout)
+    built = json.loads(command(codes).stdout)
+    assert [split["name"] for split in given["splits"]] == ["cat + fox | dog + owl"]
+    assert given["pvalue"] == pytest.approx(built["pvalue"])
+    assert len(built["splits"]) == 7
+
+
+def test_a_gate_fails_where_the_null_is_rejected(command, start):
+    assert command(f"{start}/pairs.csv --gate reject").exit_code == 1
+
+
+def test_the_report_appears_whole(command, start, tmp_path):
+    page = tmp_path / "report.html"
+    assert command(f"{start}/pairs.csv --report {page}").exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Which class gains from which?" in text
+    assert text.rstrip().endswith("</html>")
+
+
+def test_looked_up_rows_are_tested_by_their_confusion_matrix(command, folder, tmp_path):
+    page = tmp_path / "audit.html"
+    line = f"multiclass {folder}/audit.csv --true true --given given --format json --report {page}"
+    document = json.loads(command(line).stdout)
+    assert document["reject"] is True
+    assert sum(map(sum, document["counts"])) == 300  # three were never looked up
+    assert "How often does each class get each label?" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--label kind", "--anchors is missing: name a file of toss-up cases"),
+        ("--anchors {folder}/pairs.csv", "--label is missing: name the column of given labels"),
+        ("--label knid --anchors {folder}/pairs.csv", "did you mean 'kind'"),
+        ("--label kind --anchors {folder}/rows.csv", "rows.csv has no column 'between'"),
+        ("--label kind --anchors {folder}/pairs.csv --features size,tail", "no column 'tail'"),
+        ("--label kind --anchors {folder}/codes.csv --between kind", "no column 'size', which"),
+        ("--label kind --anchors {folder}/rests.csv", "which is not two sides"),
+        ("--label kind --anchors {folder}/pairs.csv --codes {folder}/audit.csv "
+         "--scheme output-codes", "must name every class once: 'cat', 'dog', 'fox' and 'owl'"),
+        ("--label kind --anchors {folder}/pairs.csv --gate equivalence", "only --gate reject"),
+        ("--true kind", "--given is missing: name the column of given labels"),
+        ("--true kind --given gvien", "there is no column 'gvien'"),
+        ("--true kind --given kind --label kind", "run the two tests one after the other"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_its_sentence(command, folder, options, message):
+    outcome = command(f"multiclass {folder}/rows.csv {options.format(folder=folder)}")
+    assert outcome.exit_code == 2
+    assert message in " ".join(outcome.stderr.split())

@@ -1,0 +1,116 @@
+"""Gaps at the toss-ups, and whom they are blamed on."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from evenodds.inference.multiclass.attribution import each_alone, strongest_first
+from evenodds.inference.multiclass.crossing import (
+    Problem,
+    SplitAnchors,
+    freed_fit,
+    gaps_at,
+    split_log_odds,
+)
+from evenodds.model.softmax.climb import climb, fit_classes
+from evenodds.model.softmax.flips import pairs_family, uniform_flips
+from evenodds.model.softmax.sums import ClassData, ClassPoint
+from evenodds.simulation.classes import four_bells, relabel
+
+PAIRS = list(combinations(range(4), 2))
+WORLD = four_bells()
+
+
+def with_one(points):
+    return np.column_stack([np.ones(len(points)), points])
+
+
+def drawn(lost):
+    """Return many rows of which a share of class 0 goes to class 1, beyond uniform noise."""
+    rng = np.random.default_rng(7)
+    X, y = WORLD.draw_rows(20_000, rng)
+    flips = uniform_flips(4, 0.15)
+    flips[0, 1] += lost
+    flips[0, 0] -= lost
+    anchors = [
+        SplitAnchors((i,), (j,), with_one(WORLD.draw_anchors((i,), (j,), 4, rng).points), 0.0, 0.0)
+        for i, j in PAIRS
+    ]
+    data = ClassData(with_one(X), relabel(y, flips, rng), None, 4)
+    return Problem(data, pairs_family(4, PAIRS), anchors)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return drawn(lost=0.15)
+
+
+@pytest.fixture(scope="module")
+def null(problem):
+    return fit_classes(problem.data, problem.family)
+
+
+@pytest.mark.parametrize("sides", [((0,), (1,)), ((3,), (0, 1)), ((0, 3), (1, 2))])
+def test_the_gradient_of_a_split_is_its_slope(sides):
+    rng = np.random.default_rng(0)
+    group = SplitAnchors(*sides, rng.normal(size=(3, 3)), 0.0, 0.0)
+    theta, h = rng.normal(size=9), 1e-6
+    _, gradient = split_log_odds(group, theta.reshape(3, 3))
+    slopes = [
+        (
+            split_log_odds(group, (theta + h * axis).reshape(3, 3))[0]
+            - split_log_odds(group, (theta - h * axis).reshape(3, 3))[0]
+        )
+        / (2 * h)
+        for axis in np.eye(9)
+    ]
+    assert gradient == pytest.approx(slopes, abs=1e-7)
+
+
+def test_pulls_tell_how_gaps_move_with_an_asymmetry():
+    even = drawn(lost=0.0)
+    fit = fit_classes(even.data, even.family)
+    gaps = gaps_at(even, fit)
+    h = 0.002
+    asymmetries = np.zeros(6)
+    asymmetries[0] = h
+    point = ClassPoint(fit.point.coefficients, fit.point.rates, asymmetries)
+    moved = gaps_at(even, climb(even.data, even.family, point, last_gain=1e-12))
+    # The pulls take the expected information for the observed one.
+    slopes = (moved.distances - gaps.distances) / h
+    assert slopes == pytest.approx(gaps.pulls[:, 0], abs=0.1 * np.abs(gaps.pulls).max())
+
+
+def test_freed_pairs_run_through_their_toss_ups(problem, null):
+    fit, gaps = freed_fit(problem, null, [0])
+    assert abs(gaps.distances[0]) < 0.05 * np.sqrt(gaps.covariance[0, 0])
+    assert fit.point.asymmetries[0] == pytest.approx(-0.15, abs=0.04)
+    assert (fit.point.asymmetries[1:] == 0).all()
+
+
+def test_neighbours_look_guilty_alone_but_not_with_the_culprit_free(problem, null):
+    alone, _ = each_alone(problem, null)
+    apart, _ = strongest_first(problem, null)
+    neighbours = [pair for pair, sides in enumerate(PAIRS) if len({0, 1} & {*sides}) == 1]
+    assert max(abs(alone[pair].statistic) for pair in neighbours) > 4
+    assert max(abs(apart[pair].statistic) for pair in neighbours) < 3
+    assert apart[0].adjusted < 1e-6
+    assert apart[0].asymmetry == pytest.approx(-0.15, abs=0.04)
+
+
+def test_adjusted_pvalues_count_the_pairs_still_in_question(problem, null):
+    found, _ = strongest_first(problem, null)
+    first = min(found, key=lambda one: one.adjusted)
+    assert first.adjusted == pytest.approx(6 * first.pvalue)
+    assert all(one.adjusted >= one.pvalue for one in found)
+
+
+def test_anchors_that_no_asymmetry_moves_say_nothing(problem, null, monkeypatch):
+    blind = replace(gaps_at(problem, null), pulls=np.zeros((6, 6)))
+    monkeypatch.setattr(
+        "evenodds.inference.multiclass.attribution.gaps_at", lambda problem, fit: blind
+    )
+    found, _ = each_alone(problem, null)
+    assert {(one.statistic, one.pvalue, one.standard_error) for one in found} == {(0.0, 1.0, 1.0)}

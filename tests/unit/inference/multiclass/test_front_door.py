@@ -1,0 +1,202 @@
+"""`multiclass_test`: what it finds, and what it refuses."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenodds as eo
+from evenodds.simulation.classes import four_bells
+
+NAMES = np.array(["cat", "dog", "fox", "owl"])
+WORLD = four_bells(lopsided=True)
+
+
+@pytest.fixture(scope="module")
+def result(animals, pairs):
+    return eo.multiclass_test(*animals, pairs)
+
+
+def test_the_leaning_pair_is_found_and_no_other(result):
+    assert [split.name for split in result.splits if split.rejected()] == ["cat | dog"]
+    found = result.split("cat | dog")
+    assert found.confidence_interval().low < -0.2 < found.confidence_interval().high
+    assert found.alpha == pytest.approx(0.24, abs=0.06)
+    assert found.beta == pytest.approx(0.04, abs=0.04)
+
+
+def test_the_whole_is_as_sure_as_its_surest_split(result):
+    assert result.pvalue == min(split.adjusted_pvalue for split in result.splits)
+
+
+def test_the_matrix_is_antisymmetric(result):
+    matrix = result.asymmetry_matrix()
+    assert matrix[1][0] == -matrix[0][1] == -result.split("cat | dog").asymmetry
+    assert matrix[2][2] is None
+
+
+def test_naming_a_pair_the_other_way_round_changes_the_sign(result, animals, pairs):
+    turned = {key[::-1]: points for key, points in pairs.items()}
+    again = eo.multiclass_test(*animals, turned)
+    for split in result.splits:
+        other = again.split(" | ".join(split.name.split(" | ")[::-1]))
+        assert other.statistic == pytest.approx(-split.statistic, abs=1e-3)
+        assert other.alpha == pytest.approx(split.beta, abs=1e-3)
+
+
+def test_units_do_not_matter(result, animals, pairs):
+    X, y = animals
+    scale, shift = np.array([1000.0, 0.01]), np.array([5e4, 1.0])
+    moved = {key: eo.Anchors(a.points * scale + shift, tolerance=0) for key, a in pairs.items()}
+    again = eo.multiclass_test(X * scale + shift, y, moved)
+    for split, other in zip(result.splits, again.splits, strict=True):
+        assert other.statistic == pytest.approx(split.statistic, abs=1e-3)
+
+
+def test_weights_are_repeated_rows(animals, singles):
+    X, y = (part[:600] for part in animals)
+    counts = np.arange(600) % 3
+    weighted = eo.multiclass_test(X, y, singles, scheme="one-vs-rest", sample_weight=counts)
+    rows = np.repeat(np.arange(600), counts)
+    repeated = eo.multiclass_test(X[rows], y[rows], singles, scheme="one-vs-rest")
+    assert weighted.n_rows == repeated.n_rows
+    for one, other in zip(weighted.splits, repeated.splits, strict=True):
+        assert one.statistic == pytest.approx(other.statistic, abs=1e-3)
+
+
+def test_copies_in_a_group_count_once(animals, singles):
+    X, y = (part[:800] for part in animals)
+    once = eo.multiclass_test(X, y, singles, scheme="one-vs-rest")
+    four = np.repeat(np.arange(800), 4)
+    copied = eo.multiclass_test(X[four], y[four], singles, scheme="one-vs-rest", groups=four)
+    for one, other in zip(once.splits, copied.splits, strict=True):
+        assert other.standard_error == pytest.approx(one.standard_error, rel=0.15)
+
+
+def test_a_side_of_few_classes_has_its_own_null(animals, singles):
+    result = eo.multiclass_test(*animals, singles, scheme="one-vs-rest")
+    assert [split.null_ratio for split in result.splits] == [3, 3, 3, 3]
+    assert result.splits[0].rejected()
+    assert result.splits[0].asymmetry < 0
+
+
+def test_output_codes_take_splits_by_name_or_number(animals, singles):
+    named = {"cat | dog + fox + owl": singles["cat"]}
+    by_name = eo.multiclass_test(*animals, named, scheme="output-codes")
+    one = eo.multiclass_test(*animals, {"cat": singles["cat"]}, scheme="one-vs-rest")
+    found = by_name.split("cat | dog + fox + owl")
+    assert found.statistic == pytest.approx(one.splits[0].statistic)
+    codes = [[1], [-1], [-1], [-1]]
+    by_number = eo.multiclass_test(
+        *animals, {0: singles["cat"]}, scheme="output-codes", codes=codes
+    )
+    assert by_number.splits[0].statistic == pytest.approx(found.statistic)
+    assert sum(split.tested for split in by_name.splits) == 1
+
+
+def test_sparse_codes_leave_classes_out(animals, pairs):
+    codes = [[1], [-1], [0], [0]]
+    anchors = {"cat | dog": pairs["cat", "dog"]}
+    result = eo.multiclass_test(*animals, anchors, scheme="output-codes", codes=codes)
+    assert result.splits[0].left_out == ("fox", "owl")
+    assert result.splits[0].rejected()
+
+
+def test_a_pair_without_toss_ups_says_why_it_was_not_tested(animals, pairs):
+    result = eo.multiclass_test(*animals, {("cat", "dog"): pairs["cat", "dog"]})
+    assert result.split("fox | owl").untested == (
+        "no toss-ups were given for it, and the pair is taken to be even."
+    )
+    assert result.asymmetry_matrix()[2][3] is None
+    with pytest.raises(eo.InputError, match=r"split 'fox \| owl' was not tested"):
+        result.split("fox | owl").confidence_interval()
+
+
+def test_a_frame_with_its_label_column_is_the_same_data(result, animals, pairs):
+    X, y = animals
+    frame = pd.DataFrame({"size": X[:, 0], "ears": X[:, 1], "kind": y})
+    named = {
+        key: eo.Anchors(pd.DataFrame(a.points, columns=["size", "ears"]), tolerance=0)
+        for key, a in pairs.items()
+    }
+    again = eo.multiclass_test(frame, "kind", named)
+    assert again.pvalue == pytest.approx(result.pvalue, rel=1e-6)
+
+
+def test_a_formula_makes_columns_for_rows_and_toss_ups(animals, pairs):
+    X, y = animals
+    frame = pd.DataFrame({"size": X[:, 0], "ears": X[:, 1]})
+    named = {
+        key: eo.Anchors(pd.DataFrame(a.points, columns=["size", "ears"]))
+        for key, a in pairs.items()
+    }
+    bent = eo.multiclass_test(frame, y, named, formula="poly(size, 2) + ears")
+    assert bent.n_features == 3
+
+
+def test_an_audit_is_tested_beside_it(animals, pairs):
+    true = ["cat"] * 20 + ["dog"] * 20 + ["fox"] * 20
+    given = ["dog"] * 9 + true[9:]
+    result = eo.multiclass_test(*animals, pairs, audit=(true, given))
+    assert result.audit.pvalue < 0.01
+    assert eo.MulticlassTestResult.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+
+
+def test_another_schema_is_refused():
+    with pytest.raises(eo.InputError, match="schema version None"):
+        eo.MulticlassTestResult.from_dict({})
+
+
+def test_log_odds_that_bend_are_doubted(pairs):
+    """Clouds of unequal spread: log-odds between them are quadratic."""
+    rng = np.random.default_rng(2)
+    y = rng.choice(4, 2500, p=WORLD.shares)
+    noise = rng.normal(size=(2500, 2))
+    linear = {}
+    for name, spreads in (("equal", [1, 1, 1, 1]), ("unequal", [0.5, 1, 1, 1.6])):
+        X = WORLD.centres[y] + np.array(spreads)[y][:, None] * noise
+        checks = eo.multiclass_test(X, NAMES[y], pairs).diagnostics
+        linear[name] = {check.name: check for check in checks}["link"]
+    assert not linear["equal"].concern
+    assert linear["unequal"].concern
+
+
+def test_toss_ups_that_contradict_each_other_are_doubted(animals, pairs):
+    torn = eo.Anchors(np.vstack([pairs["cat", "dog"].points, [[2.4, 0.0]]]), tolerance=0.01)
+    result = eo.multiclass_test(*animals, {**pairs, ("cat", "dog"): torn})
+    checks = {check.name: check for check in result.split("cat | dog").diagnostics}
+    assert checks["anchors and curve"].concern
+    assert "anchor 4 is furthest off" in checks["anchors and curve"].message
+
+
+def test_toss_ups_outside_the_data_are_doubted(animals, pairs):
+    far = eo.Anchors([[1.2, -50.0]])
+    result = eo.multiclass_test(*animals, {**pairs, ("cat", "dog"): far})
+    (check,) = result.split("cat | dog").diagnostics
+    assert check.concern
+    assert check.message.startswith("1 of 1 toss-ups lie outside")
+
+
+def test_rows_in_groups_leave_the_shape_untested(animals, pairs):
+    X, y = animals
+    result = eo.multiclass_test(X, y, pairs, groups=np.arange(len(y)) // 5)
+    assert "was not tested: rows come in groups" in result.diagnostics[1].message
+
+
+def test_few_rows_and_far_classes_are_doubted():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [40, 40, 8])
+    X = 8 * np.array([[0.0, 0], [1, 0], [0, 1]])[y] + rng.normal(size=(88, 2))
+    result = eo.multiclass_test(X, y, {(0, 1): eo.Anchors([[4.0, 0.0]])})
+    checks = {check.name: check for check in result.diagnostics}
+    assert checks["rows per parameter"].concern
+    assert "The classes hardly overlap" in checks["step"].message
+
+
+def test_the_matrix_is_about_pairs(animals, singles):
+    result = eo.multiclass_test(*animals, singles, scheme="one-vs-rest")
+    with pytest.raises(eo.InputError, match="scheme is 'one-vs-rest'"):
+        result.asymmetry_matrix()
+    with pytest.raises(eo.InputError, match=r"there is no split 'cat': .* 'cat \| rest'"):
+        result.split("cat")

@@ -1,0 +1,87 @@
+"""Each thing that cannot be tested gets its sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenodds as eo
+
+TOSS_UP = eo.Anchors([[1.2, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("anchors", "settings", "message"),
+    [
+        ({("cat", "emu"): TOSS_UP}, {}, "anchors names class 'emu', which no row has: the classes"),
+        ({}, {}, "anchors is empty: give toss-ups for at least one split; the splits are 'cat"),
+        (TOSS_UP, {}, r"anchors is a Anchors but .* a dict such as {\('cat', 'dog'\)"),
+        (None, {"scheme": "one-vs-rest"}, "anchors is a NoneType but .* such as {'cat'"),
+        ({("cat", "dog"): [[1.0, 0.0]]}, {}, "anchors of 'cat | dog' is a list: wrap the points"),
+        ({"cat": TOSS_UP}, {}, "anchors names 'cat', which is not two sides"),
+        ({("cat", "dog"): TOSS_UP, "dog|cat": TOSS_UP}, {}, "names 'dog | cat' twice"),
+        ({("cat", "cat"): TOSS_UP}, {}, "'cat | cat', which is no split of scheme 'one-vs-one'"),
+        ({("cat", "dog"): eo.Anchors([[1.0]])}, {}, "split 'cat | dog': anchors has 1 columns"),
+        ({("cat", "dog"): eo.Anchors([[1.0, 0]], posterior=1)}, {}, "split 'cat | dog': posterior"),
+        ({"cat + dog | fox": TOSS_UP}, {"scheme": "output-codes"}, "which is no split of scheme"),
+        ({7: TOSS_UP}, {"scheme": "output-codes"}, "names column 7 but codes has 7 columns"),
+        ({("cat", "dog"): TOSS_UP}, {"scheme": "all"}, "scheme is 'all' but must be one of"),
+        ({("cat", "dog"): TOSS_UP}, {"codes": [[1]]}, "codes goes with scheme='output-codes'"),
+        ({("cat", "dog"): TOSS_UP}, {"audit": [1]}, "audit must be a tuple"),
+    ],
+)
+def test_what_anchors_and_settings_lack_is_said(animals, anchors, settings, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.multiclass_test(*animals, anchors, **settings)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", "b"] * 10, r"y has two labels only \('a' and 'b'\) .* for two use asymmetry_test"),
+        (["a"] * 20, r"y has one label only \('a'\)"),
+        (["a", "b"] * 9 + ["c", "a"], "label 'c' is seen once in y, in row 18: merge it"),
+        ([*range(60)] * 2, r"y has 60 distinct labels \(0, 1, 2 and 57 more\), more than 50"),
+        (["a", "b", "A", "c"] * 5, "differ only in case or blanks"),
+        (["a", "b", None, "c"] * 5, "y has 5 missing values, the first in row 2"),
+        ([], "y is empty"),
+        (np.zeros((4, 2)), r"y has shape \(4, 2\)"),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused(labels, message):
+    X = np.random.default_rng(0).normal(size=(len(labels), 2))
+    with pytest.raises(eo.InputError, match=message):
+        eo.multiclass_test(X, labels, {("a", "b"): TOSS_UP})
+
+
+def test_a_class_with_hardly_any_row_is_refused():
+    X = np.random.default_rng(0).normal(size=(82, 2))
+    labels = ["a"] * 40 + ["b"] * 40 + ["c"] * 2
+    with pytest.raises(eo.InputError, match="only 2 rows are labelled 'c', fewer than the 3"):
+        eo.multiclass_test(X, labels, {("a", "b"): TOSS_UP})
+
+
+def test_a_class_that_weights_leave_out_is_refused(animals):
+    X, y = animals
+    with pytest.raises(eo.InputError, match="only 0 rows are labelled 'owl'"):
+        eo.multiclass_test(X, y, {("cat", "dog"): TOSS_UP}, sample_weight=(y != "owl") * 1.0)
+
+
+def test_columns_that_repeat_each_other_are_refused(animals):
+    X, y = animals
+    with pytest.raises(eo.RankError, match="repeat each other"):
+        eo.multiclass_test(X[:, [0, 0]], y, {("cat", "dog"): TOSS_UP})
+
+
+def test_a_label_column_that_is_not_there_is_named(animals):
+    frame = pd.DataFrame(animals[0], columns=["size", "ears"]).assign(kind=animals[1])
+    with pytest.raises(eo.InputError, match="X has no column 'knid'; did you mean 'kind'"):
+        eo.multiclass_test(frame, "knid", {("cat", "dog"): TOSS_UP})
+    with pytest.raises(eo.InputError, match="y is 'kind' but X has no columns with names"):
+        eo.multiclass_test(animals[0], "kind", {("cat", "dog"): TOSS_UP})
+
+
+def test_collections_of_dask_are_refused(animals):
+    import dask.array as da  # noqa: PLC0415 - slow to load
+
+    with pytest.raises(eo.InputError, match="X is a Dask collection"):
+        eo.multiclass_test(da.from_array(animals[0]), animals[1], {("cat", "dog"): TOSS_UP})

@@ -1,0 +1,94 @@
+"""What is said of a contour test: never more than it has shown."""
+
+import pytest
+
+from evenodds.inference.contour.results import Agreement, Contour, ContourTestResult, Rung
+from evenodds.report.contour_words import headline, next_steps, verdict
+
+NAMES = ("clean", "uniform", "class-conditional")
+
+
+def _result(*pvalues, line=None, agreement=None):
+    """Return a result with these p-values; `line` is that of the contours alone."""
+    alone = [*pvalues[:2], pvalues[2] if line is None else line]
+    return ContourTestResult(
+        rungs=tuple(
+            Rung(hypothesis=name, statistic=5.0, df=3, contour_pvalue=own, pvalue=pvalue)
+            for name, own, pvalue in zip(NAMES, alone, pvalues, strict=True)
+        ),
+        agreement=None if agreement is None else Agreement(statistic=9.0, df=2, pvalue=agreement),
+        alpha=0.3,
+        beta=0.1,
+        asymmetry=-0.2,
+        rate_covariance=((1e-4, 0.0), (0.0, 1e-4)),
+        contours=tuple(
+            Contour(
+                stated=stated,
+                stated_error=0.01,
+                estimate=0.1 + 0.6 * stated,
+                standard_error=0.02,
+                n_anchors=4,
+            )
+            for stated in (0.2, 0.5, 0.8)
+        ),
+        engine="spline",
+        settings={"knots": "5"},
+        positive="ill",
+        negative="well",
+        n_rows=1000,
+        n_features=2,
+        n_anchors=12,
+        diagnostics=(),
+    )
+
+
+CLEAN = _result(0.4, 0.5, 0.6)
+UNIFORM = _result(0.001, 0.5, 0.6)
+UNEVEN = _result(0.001, 0.001, 0.6)
+UNTOLD = _result(0.001, 0.001, None)
+BENT = _result(0.001, 0.001, 0.001)
+APART = _result(0.002, 0.002, 0.002, line=0.5, agreement=0.001)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (CLEAN, "Clean labels are not rejected (p = 0.40); that does not show that labels are"),
+        (UNIFORM, "Clean labels (p = 0.001) are rejected. Uniform noise is not rejected"),
+        (UNEVEN, "alpha = 0.30 and beta = 0.10, an asymmetry (beta - alpha) from -0.23 to -0.17"),
+        (UNTOLD, "With two contours any noise is a line: a third would tell"),
+        (BENT, "The contours lie on no line. Either flips depend on the features, or the stated"),
+        (APART, "could lie on a line, but cases of one contour are not labelled alike"),
+    ],
+)
+def test_the_verdict_says_what_was_shown(result, words):
+    assert words in verdict(result)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (CLEAN, "no noise is shown"),
+        (UNIFORM, "equal flips of both classes explain it"),
+        (UNEVEN, "'ill' is flipped more often than 'well', and two flip rates explain it"),
+        (UNTOLD, "cannot be told here"),
+        (BENT, "no pair of flip rates explains these labels"),
+    ],
+)
+def test_the_headline_names_the_noise(result, words):
+    assert words in headline(result)
+
+
+def test_bent_contours_ask_for_a_look_at_the_anchors_first():
+    assert next_steps(BENT)[0] == "Check the stated posteriors first: wrong ones look the same."
+
+
+def test_the_picture_is_titled_by_its_question():
+    axes = UNEVEN.plot("contours").axes[0]
+    assert axes.get_title(loc="left") == "Do the contours lie on a line?"
+    assert axes.get_xlabel() == "Chance of being positive, as stated"
+
+
+def test_the_table_tells_what_was_not_asked():
+    assert "not asked" in str(UNIFORM)
+    assert "too few contours" in str(UNTOLD)
