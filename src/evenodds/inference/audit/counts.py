@@ -131,7 +131,7 @@ def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
             shown = join_quoted([plain(label) for label in found], limit=5)
             raise InputError(
                 f"{name} has {len(found)} distinct labels ({shown}) but this test needs 2: keep "
-                "the rows of two of them, or use multiclass_test."
+                "the rows of two of them, or use confusion_test."
             )
     both = [*labels["true"], *(label for label in labels["given"] if label not in labels["true"])]
     if len(both) > 2:

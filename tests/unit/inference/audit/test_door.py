@@ -177,7 +177,7 @@ def _audit(true=TRUE, given=GIVEN, **options):
         (
             lambda: _audit(["a", "b", "c"], ["a", "b", "b"]),
             r"^true has 3 distinct labels \('a', 'b' and 'c'\) but this test needs 2: keep the "
-            r"rows of two of them, or use multiclass_test\.$",
+            r"rows of two of them, or use confusion_test\.$",
         ),
         (
             lambda: _audit([0, 1, 1], ["no", "yes", "no"]),
