@@ -55,7 +55,7 @@ def main() -> int:
     for cell, tries in zip(PAIR_CELLS, (runs, few), strict=True):
         _, counted, covered = rejections(cell, tries, seed=2)
         others = counted[:, 1:].any(axis=1).mean()
-        # The second leans so far that one step from the null is short: measured, not bounded.
+        # The second leans so far that its neighbours lean too, to first order: not bounded.
         failures += others > upper and cell is PAIR_CELLS[0]
         found = counted[:, 0].mean()
         print(f"| {cell.name} | {found:.3f} | {others:.3f} | {covered:.3f} |", flush=True)
