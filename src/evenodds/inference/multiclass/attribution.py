@@ -71,7 +71,11 @@ def strongest_first(problem: Problem, null: ClassFit) -> tuple[list[Finding], Cl
             fit, gaps = freed_fit(problem, fit, fitted)
     for place, pair in enumerate(fitted):
         order = [*fitted[:place], *fitted[place + 1 :], pair]
-        found[pair] = _sized(found[pair], fit, gaps, order)
+        # A neighbour that entered before the culprit is cleared once the culprit is free.
+        back = min(len(fitted) * _read(gaps, order, fit).pvalue, 1.0)
+        sized = _sized(found[pair], fit, gaps, order)
+        cleared = len(fitted) > 1 and back > sized.adjusted
+        found[pair] = replace(sized, adjusted=back) if cleared else sized
     return [found[pair] for pair in range(n_pairs)], fit
 
 
