@@ -71,7 +71,7 @@ def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
         Key("The ladder stops at", NAMES[result.reached(view.significance)], _stopped_by(result)),
         Key(
             "Two flip rates fit?",
-            "not tested" if line.pvalue is None else show_pvalue(line.pvalue),
+            "not tested" if line.contour_pvalue is None else show_pvalue(line.pvalue or 0.0),
             f"{len(result.contours)} contours, {result.engine} fit",
         ),
         Key(
@@ -120,8 +120,8 @@ def _ladder(result: ContourTestResult, view: View) -> SheetTable:
     rows, going = [], True
     for rung in result.rungs:
         stops = rung.hypothesis == reached
-        outcome = ("fits" if rung.pvalue is not None else "not tested") if stops else "rejected"
-        tested = rung.pvalue is not None
+        tested = rung.contour_pvalue is not None
+        outcome = ("fits" if tested else "not tested") if stops else "rejected"
         rows.append(
             (
                 NAMES[rung.hypothesis],

@@ -27,11 +27,13 @@ def headline(result: ContourTestResult, significance: float = 0.05) -> str:
     reached = result.reached(significance)
     if reached == "clean":
         return "These labels fit the stated posteriors as they are: no noise is shown."
+    if reached == "uniform" and result.rung(reached).contour_pvalue is None:
+        return "There is noise; of which kind cannot be told here."
     if reached == "uniform":
         return "There is noise, and equal flips of both classes explain it."
     if reached == "instance-dependent":
         return "The noise depends on the features: no pair of flip rates explains these labels."
-    if result.rung(reached).pvalue is None:
+    if result.rung(reached).contour_pvalue is None:
         return "Not equal flips; whether the noise depends on the features cannot be told here."
     more, less = _flipped_more(result)
     return f"{more!r} is flipped more often than {less!r}, and two flip rates explain it."
@@ -78,7 +80,9 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
     if reached == "instance-dependent":
         return _how_it_depends(result, significance)
     pvalue = result.rung(reached).pvalue
-    if pvalue is None:
+    if pvalue is None or result.rung(reached).contour_pvalue is None:
+        if len(result.contours) > 2:
+            return "What more there is cannot be tested: too few of the contours are told apart."
         return (
             "With two contours any noise is a line: a third would tell class-conditional noise "
             "from noise that depends on the features."

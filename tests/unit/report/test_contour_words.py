@@ -1,5 +1,7 @@
 """What is said of a contour test: never more than it has shown."""
 
+from dataclasses import replace
+
 import pytest
 
 from evenodds.inference.contour.results import Agreement, Contour, ContourTestResult, Rung
@@ -45,7 +47,8 @@ def _result(*pvalues, line=None, agreement=None):
 CLEAN = _result(0.4, 0.5, 0.6)
 UNIFORM = _result(0.001, 0.5, 0.6)
 UNEVEN = _result(0.001, 0.001, 0.6)
-UNTOLD = _result(0.001, 0.001, None)
+THREE_ALIKE = _result(0.001, 0.001, None)
+UNTOLD = replace(THREE_ALIKE, contours=THREE_ALIKE.contours[:2])
 BENT = _result(0.001, 0.001, 0.001)
 APART = _result(0.002, 0.002, 0.002, line=0.5, agreement=0.001)
 
@@ -57,6 +60,7 @@ APART = _result(0.002, 0.002, 0.002, line=0.5, agreement=0.001)
         (UNIFORM, "Clean labels (p = 0.001) are rejected. Uniform noise is not rejected"),
         (UNEVEN, "alpha = 0.30 and beta = 0.10, an asymmetry (beta - alpha) from -0.23 to -0.17"),
         (UNTOLD, "With two contours any noise is a line: a third would tell"),
+        (THREE_ALIKE, "cannot be tested: too few of the contours are told apart"),
         (BENT, "The contours lie on no line. Either flips depend on the features, or the stated"),
         (APART, "could lie on a line, but cases of one contour are not labelled alike"),
     ],

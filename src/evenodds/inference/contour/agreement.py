@@ -12,8 +12,9 @@ its features: then there is nothing to test.
 import numpy as np
 
 from evenodds.inference.contour.groups import Contours
-from evenodds.inference.contour.ladder import upper_tail, whitener
+from evenodds.inference.contour.ladder import Estimates
 from evenodds.inference.contour.results import Agreement
+from evenodds.inference.contour.whitening import directions, upper_tail, whitener
 from evenodds.validation import FloatArray
 
 # Directions in which anchors of one contour differ by less than this share count as none.
@@ -24,21 +25,24 @@ def agreement(
     contours: Contours,
     points: FloatArray,
     stated: FloatArray,
-    posterior: FloatArray,
-    covariance: FloatArray,
+    estimates: Estimates,
 ) -> Agreement | None:
     """Test whether anchors of one contour have one noisy posterior; None if they cannot differ.
 
-    `covariance` is that of the estimated posteriors and of what was stated together.
+    `estimates` are those at the anchors. Errors of the stated posteriors count in full, as under
+    clean labels: no noise lets more through.
     """
     contrasts = within_contours(contours, points, stated)
     if len(contrasts) == 0:
         return None
-    whitened = whitener(contrasts @ covariance @ contrasts.T) @ (contrasts @ posterior)
-    statistic = float(whitened @ whitened)
-    return Agreement(
-        statistic=statistic, df=len(whitened), pvalue=upper_tail(statistic, len(whitened))
-    )
+    known = contrasts @ estimates.covariance @ contrasts.T
+    white = whitener(directions(known), known + contrasts @ contours.errors @ contrasts.T)
+    whitened = white @ (contrasts @ estimates.posterior)
+    statistic, df = float(whitened @ whitened), len(whitened)
+    if estimates.n_groups is not None and estimates.n_groups <= df:
+        return None
+    pvalue = upper_tail(statistic, df, df, estimates.n_groups)
+    return Agreement(statistic=statistic, df=df, pvalue=pvalue)
 
 
 def within_contours(contours: Contours, points: FloatArray, stated: FloatArray) -> FloatArray:

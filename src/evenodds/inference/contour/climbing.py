@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
-from evenodds.errors import AnchorError
+from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import check_rarer_label, read_anchors
 from evenodds.inference.contour.agreement import agreement
 from evenodds.inference.contour.checks import contours_check, direction_check, impossible_check
@@ -18,7 +18,6 @@ from evenodds.inference.contour.ladder import (
     fit_class_conditional,
     fit_uniform,
     one_sided_clean,
-    upper_tail,
 )
 from evenodds.inference.contour.results import (
     Agreement,
@@ -154,18 +153,30 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     if rows.encoding is not None:
         anchors = anchors.encoded(rows.encoding, rows.known_columns)
     points = anchors.points_for(rows.feature_names, rows.n_features)
-    found = posteriors_at(rows, points, engine)
+    if rows.n_groups is not None and rows.n_groups <= len(contours):
+        raise InputError(
+            f"groups has {rows.n_groups} groups for {len(contours)} contours: their scatter is all "
+            "that tells how sure the contours are, so give more groups than contours."
+        )
+    with np.errstate(all="ignore"):  # what lies beyond all numbers is refused below
+        found = posteriors_at(rows, points, engine)
+    lost = ~(np.isfinite(found.posterior) & np.isfinite(found.covariance).all(axis=1))
+    if lost.any():
+        raise AnchorError(
+            f"anchor {int(np.argmax(lost))} lies so far outside the data that nothing can be "
+            "computed there: check its features."
+        )
+    at_anchors = Estimates(found.posterior, found.covariance, rows.n_groups)
     estimates = Estimates(
         posterior=contours.averaging @ found.posterior,
         covariance=contours.averaging @ found.covariance @ contours.averaging.T,
+        n_groups=rows.n_groups,
     )
     line = fit_class_conditional(contours, estimates)
     (alpha, beta), spread = line.rates, line.covariance
-    # Errors of the stated posteriors in full, as under clean labels: no noise lets more through.
-    errors = found.covariance + contours.errors
     agreeing = None
     if not anchors.tolerance.any():
-        agreeing = agreement(contours, points, anchors.posterior, found.posterior, errors)
+        agreeing = agreement(contours, points, anchors.posterior, at_anchors)
     outside = int(((estimates.posterior < 0) | (estimates.posterior > 1)).sum())
     checks = (
         contours_check(contours),
@@ -204,7 +215,6 @@ def _rungs(
     """Test each noise against everything above it."""
     clean, clean_pvalue = one_sided_clean(contours, estimates)
     uniform = fit_uniform(contours, estimates)
-    testable = line.df > 0
 
     def rung(hypothesis: Noise, statistic: float, df: int, pvalue: float | None) -> Rung:
         return Rung(
@@ -217,13 +227,8 @@ def _rungs(
 
     return (
         rung("clean", clean, uniform.df + 1, clean_pvalue),
-        rung("uniform", uniform.statistic, uniform.df, upper_tail(uniform.statistic, uniform.df)),
-        rung(
-            "class-conditional",
-            line.statistic if testable else 0.0,
-            line.df,
-            upper_tail(line.statistic, line.df) if testable else None,
-        ),
+        rung("uniform", uniform.statistic, uniform.df, uniform.pvalue),
+        rung("class-conditional", line.statistic if line.df else 0.0, line.df, line.pvalue),
     )
 
 

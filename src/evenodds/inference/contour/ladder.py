@@ -17,13 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.special import chdtrc
 
 from evenodds.inference.contour.groups import Contours
+from evenodds.inference.contour.whitening import directions, upper_tail, whitener
 from evenodds.validation import FloatArray
 
-# Eigenvalues of the correlation matrix below this share of the largest count as zero.
-ZERO = 1e-3
 MOST_ROUNDS = 100
 # Shares of labels nearer to 0 or 1 than this are taken as this in their variance.
 LEAST_SHARE = 0.002
@@ -32,10 +30,14 @@ SETTLED = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """Noisy posteriors of the contours, with their covariance."""
+    """Noisy posteriors of the contours, with their covariance.
+
+    `n_groups` is how many groups that was learned from; None if from all rows.
+    """
 
     posterior: FloatArray
     covariance: FloatArray
+    n_groups: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +51,7 @@ class NoiseFit:
     covariance: FloatArray  # of the rates
     statistic: float
     df: int
+    pvalue: float | None  # None where there is nothing left to test
     whitened: tuple[FloatArray, FloatArray]
 
 
@@ -79,10 +82,11 @@ def _fit(
     `falls` are what one unit of each rate takes off the slope.
     """
     gaps = estimates.posterior - contours.stated
+    kept = directions(estimates.covariance)
     slope, rates = 1.0, np.zeros(columns.shape[1])
     for _ in range(MOST_ROUNDS):
         under = _covariance_under(contours.stated + columns @ rates, estimates)
-        white = whitener(under + slope**2 * contours.covariance)
+        white = whitener(kept, under + slope**2 * contours.covariance)
         design = white @ columns
         rates = np.linalg.pinv(design) @ (white @ gaps)
         before, slope = slope, 1 - float(falls @ rates)
@@ -91,11 +95,13 @@ def _fit(
     residuals = white @ (gaps - columns @ rates)
     covariance: FloatArray = np.linalg.pinv(design.T @ design).astype(np.float64)
     rank = int(np.linalg.matrix_rank(design)) if columns.shape[1] else 0
+    statistic, df = float(residuals @ residuals), len(white) - rank
     return NoiseFit(
         rates=rates,
         covariance=covariance,
-        statistic=float(residuals @ residuals),
-        df=len(white) - rank,
+        statistic=statistic,
+        df=df,
+        pvalue=upper_tail(statistic, df, len(white), estimates.n_groups) if df else None,
         whitened=(residuals, design),
     )
 
@@ -115,22 +121,6 @@ def _spread_of_labels(shares: FloatArray) -> FloatArray:
     return spread
 
 
-def whitener(covariance: FloatArray) -> FloatArray:
-    """Return the matrix that takes errors of this covariance to independent ones."""
-    scale = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    kept = values > ZERO * values[-1]
-    white: FloatArray = (vectors[:, kept] / np.sqrt(values[kept])).T / scale
-    return white
-
-
-def upper_tail(statistic: float, df: int) -> float:
-    """Return the probability of a chi-squared value at least this large."""
-    if df == 0:
-        return 1.0 if statistic <= 0 else 0.0
-    return float(chdtrc(df, max(statistic, 0.0)))
-
-
 def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, float]:
     """Return statistic and p-value of "clean" against whatever noise can do.
 
@@ -142,7 +132,8 @@ def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, fl
     clean = fit_clean(contours, estimates)
     gaps = clean.whitened[0]
     under = _covariance_under(contours.stated, estimates)
-    design = whitener(under + contours.covariance) @ _line(contours)
+    white = whitener(directions(estimates.covariance), under + contours.covariance)
+    design = white @ _line(contours)
     rank = int(np.linalg.matrix_rank(design))
     off_line = gaps - design @ (np.linalg.pinv(design) @ gaps)
     _, unexplained = nnls(design, gaps)
@@ -152,5 +143,8 @@ def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, fl
     cosine = float(design[:, 0] @ design[:, 1] / (lengths[0] * lengths[1]))
     angle = float(np.arccos(np.clip(cosine, -1.0, 1.0)))
     shares = ((np.pi - angle) / (2 * np.pi), 0.5, angle / (2 * np.pi))
-    tails = [upper_tail(statistic, len(gaps) - rank + number) for number in range(3)]
+    tails = [
+        upper_tail(statistic, len(gaps) - rank + number, len(gaps), estimates.n_groups)
+        for number in range(3)
+    ]
     return statistic, sum(share * tail for share, tail in zip(shares, tails, strict=True))

@@ -149,7 +149,7 @@ class ContourTestResult(Presented):
     @property
     def pvalue(self) -> float:
         """P-value of uniform noise in the sequence: the larger of those of clean and uniform."""
-        return max(rung.pvalue or 0.0 for rung in self.rungs[:2])
+        return max(1.0 if rung.pvalue is None else rung.pvalue for rung in self.rungs[:2])
 
     def confidence_interval(
         self, level: float = 0.95, rate: Rate = "asymmetry"

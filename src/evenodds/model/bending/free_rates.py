@@ -22,8 +22,9 @@ LEAST_RATE = 0.002
 # Flip rates (alpha, beta) to climb from; slopes of the plain fit are stretched to match.
 START_RATES = ((0.02, 0.02), (0.15, 0.15), (0.02, 0.2), (0.2, 0.02))
 # As if so many sure cases of either class had been seen with the right label: where few rows lie
-# on a plateau, the likelihood alone would rather have a steep curve that ends half-way.
-SURE_CASES = 10.0
+# on a plateau, the likelihood alone would rather have a steep curve that ends half-way. More would
+# win against 10,000 rows of very noisy labels, which hardly know their rates.
+SURE_CASES = 0.25
 MOST_STEPS = 60
 # A climb that gains less than this in a step has arrived, or creeps towards a step curve.
 LEAST_GAIN = 1e-7

@@ -225,7 +225,7 @@ def _messages(found, name):
 
 
 def test_a_tiny_sample_is_doubted():
-    X, labels, anchors, _ = Cell("rare", rare, 70, 0.1, 0.1, "uniform", FIVE, 2).draw(4, 0)
+    X, labels, anchors, _ = Cell("rare", rare, 120, 0.1, 0.1, "uniform", FIVE, 2).draw(7, 0)
     found = eo.contour_test(X, labels, anchors)
     [(message, concern)] = _messages(found, "slope")
     assert re.match(r"Only about \d+ rows lie on the slope of the curve, for 8 parameters", message)
@@ -251,3 +251,42 @@ def test_many_rows_are_searched_on_a_sample_and_finished_on_all():
     found = eo.contour_test(X, labels, anchors)
     assert found.reached() == "class-conditional"
     assert (found.alpha, found.beta) == pytest.approx((0.1, 0.2), abs=0.02)
+
+
+def test_a_shared_error_hides_no_noise_it_cannot_explain():
+    X, labels, anchors, _ = Cell("skewed", skewed, 40_000, 0.1, 0.1, "uniform", FIVE, 3).draw(5, 0)
+    loose = eo.Anchors(
+        anchors.points, posterior=anchors.posterior, tolerance=0, shared_tolerance=0.09
+    )
+    # An error that all contours share moves them up or down, and cannot flatten them.
+    assert eo.contour_test(X, labels, loose).reached() == "uniform"
+
+
+def test_more_groups_than_contours_are_needed(drawn):
+    X, labels, anchors = drawn
+    with pytest.raises(eo.InputError, match="groups has 5 groups for 5 contours"):
+        eo.contour_test(X, labels, anchors, groups=np.arange(len(labels)) % 5)
+
+
+def test_what_cannot_be_tested_is_not_rejected(drawn):
+    X, labels, _ = drawn
+    same = eo.Anchors(np.zeros((3, 2)), posterior=[0.2, 0.5, 0.8], tolerance=0)
+    found = eo.contour_test(X, labels, same)
+    assert found.rung("uniform").pvalue is None
+    assert found.pvalue == 1.0
+    assert "too few of the contours are told apart" in " ".join(str(found).split())
+
+
+def test_a_line_through_two_contours_is_never_claimed():
+    cell = Cell("skewed", skewed, 3000, 0.05, 0.3, "class-conditional", (0.3, 0.7), 4)
+    found = eo.contour_test(*cell.draw(6, 0)[:3])
+    assert found.agreement is not None
+    assert "two flip rates explain it" not in found._repr_html_()
+
+
+def test_an_anchor_beyond_all_numbers_is_refused(drawn):
+    X, labels, anchors = drawn
+    points = anchors.points.copy()
+    points[4, 0] = -1e300
+    with pytest.raises(eo.AnchorError, match="anchor 4 lies so far outside the data"):
+        eo.contour_test(X, labels, eo.Anchors(points, posterior=anchors.posterior, tolerance=0))
