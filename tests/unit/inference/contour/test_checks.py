@@ -1,0 +1,43 @@
+"""What the contour test doubts."""
+
+import numpy as np
+import pytest
+from tests.calibration.contour import FIVE, Cell, skewed
+
+import evenodds as eo
+
+CELL = Cell("skewed", skewed, 1500, 0.05, 0.2, "class-conditional", FIVE, 3)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    X, labels, anchors, _ = CELL.draw(3, 0)
+    return X, labels, anchors
+
+
+def _direction(result):
+    return next(check for check in result.diagnostics if check.name == "direction")
+
+
+def test_a_line_that_rises_is_no_concern(drawn):
+    assert not _direction(eo.contour_test(*drawn)).concern
+
+
+def test_labels_the_wrong_way_round_are_doubted(drawn):
+    X, labels, anchors = drawn
+    check = _direction(eo.contour_test(X, 1 - labels, anchors))
+    assert check.concern
+    assert check.message.startswith("The line falls: the stated posteriors, or the labels, are")
+    assert check.message.endswith(
+        "Check which label is the positive one, and give it as positive=."
+    )
+    assert not _direction(eo.contour_test(X, 1 - labels, anchors, positive=0)).concern
+
+
+def test_labels_that_say_nothing_are_doubted(drawn):
+    X, labels, anchors = drawn
+    labels = np.random.default_rng(5).permutation(labels)
+    check = _direction(eo.contour_test(X, labels, anchors))
+    assert check.concern
+    assert "The line is nearly flat: alpha + beta is " in check.message
+    assert "so it may be 1, where labels say nothing of the true class" in check.message
