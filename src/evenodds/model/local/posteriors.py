@@ -18,6 +18,8 @@ from evenodds.validation import FloatArray, check_choice, check_number
 MOST_FEATURES = 5
 # Fewer effective rows a parameter than this around a point, and nothing can be said of it.
 LEAST_ROWS_A_PARAMETER = 3
+# Bandwidths beyond these see no row, or all of them alike, and squares of them overflow.
+NARROWEST, WIDEST = 1e-6, 1e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +98,11 @@ def check_settings(bandwidth: float | None, kernel: str) -> float | None:
         raise InputError(
             f"bandwidth is {width:g} but must be positive: it is a distance, in spreads of the "
             "features."
+        )
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(
+            f"bandwidth is {width:g} but must lie between {NARROWEST:g} and {WIDEST:g}: it counts "
+            "spreads of the features, and 0.1 to 2 is usual."
         )
     return width
 
