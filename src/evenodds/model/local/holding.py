@@ -7,6 +7,7 @@ import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.model.local.posteriors import LocalRows, check_few_features
+from evenodds.model.problem import refuse_combinations
 from evenodds.rows.base import Block, IntArray, Rows
 from evenodds.rows.missing import refuse_missing
 from evenodds.validation import FloatArray
@@ -52,6 +53,8 @@ def hold_locally(rows: Rows) -> LocalRows:
     ------
     InputError
         If there are too many features or rows, or values are missing.
+    RankError
+        If a column is constant or repeats others.
     """
     check_few_features(rows.n_features)
     if rows.n_rows * rows.n_features > MOST_NUMBERS:
@@ -66,10 +69,13 @@ def hold_locally(rows: Rows) -> LocalRows:
         refuse_missing(rows)
     weights = [block.weights for block in blocks if block.weights is not None]
     groups = [block.groups for block in blocks if block.groups is not None]
-    return LocalRows.of(
+    held = LocalRows.of(
         features,
         np.concatenate([block.labels for block in blocks]),
         np.concatenate(weights) if weights else None,
         np.concatenate(groups) if groups else None,
         rows.feature_names,
     )
+    centred = held.around.features - held.around.features.mean(axis=0)
+    refuse_combinations(rows, centred.T @ centred)
+    return held

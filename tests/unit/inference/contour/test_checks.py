@@ -41,3 +41,11 @@ def test_labels_that_say_nothing_are_doubted(drawn):
     assert check.concern
     assert "The line is nearly flat: alpha + beta is " in check.message
     assert "so it may be 1, where labels say nothing of the true class" in check.message
+
+
+def test_the_local_engine_refuses_columns_that_repeat_each_other(drawn, refused):
+    X, labels, anchors = drawn
+    points = np.column_stack([anchors.points, anchors.points[:, 0]])
+    repeated = eo.Anchors(points, posterior=anchors.posterior)
+    with refused(" of X repeat each other", eo.RankError):
+        eo.contour_test(np.column_stack([X, X[:, 0]]), labels, repeated, engine="local")

@@ -197,6 +197,16 @@ def test_more_rows_than_memory_should_hold_are_refused(lost, refused, monkeypatc
         eo.asymmetry_test(*lost, eo.Anchors(POINTS), method="local")
 
 
+def test_columns_that_repeat_each_other_are_refused(lost, refused):
+    X, y = lost
+    twice, points = np.column_stack([X, X[:, 0]]), np.column_stack([POINTS, POINTS[:, 0]])
+    with refused("columns 0, 2 of X repeat each other", eo.RankError):
+        eo.asymmetry_test(twice, y, eo.Anchors(points), method="local")
+    summed = np.column_stack([X, 3 * X[:, 0] - X[:, 1] + 7])
+    with refused("columns 0, 1, 2 of X repeat each other", eo.RankError):
+        eo.asymmetry_test(summed, y, eo.Anchors(points), method="local")
+
+
 def test_many_features_get_advice(refused):
     X = np.random.default_rng(1).normal(size=(200, 6))
     with refused("Use fewer features, or give a model's predictions as the only one"):
