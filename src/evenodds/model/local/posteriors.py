@@ -7,6 +7,7 @@ import numpy as np
 
 from evenodds.errors import AnchorError, InputError
 from evenodds.model.local.bandwidth import choose_bandwidth
+from evenodds.model.local.distinct import distinct_counts, effective_distinct
 from evenodds.model.local.fits import LocalFits, fit_local
 from evenodds.model.local.influence import log_odds_covariance
 from evenodds.model.local.kernels import Kernel
@@ -36,6 +37,8 @@ class LocalPosteriors:
         In spreads of the features (half-width of the middle 68 %).
     effective_rows : array of shape (n_points,)
         Rows that each fit rests on: ``(sum K)^2 / (1 + sum K^2)``, the 1 for the prior row.
+    distinct_rows : array of shape (n_points,)
+        The same without the copies that weights stand for.
     """
 
     posterior: FloatArray
@@ -44,6 +47,7 @@ class LocalPosteriors:
     log_odds_covariance: FloatArray
     bandwidth: float
     effective_rows: FloatArray
+    distinct_rows: FloatArray
 
 
 def local_posteriors(
@@ -150,7 +154,16 @@ def read_posteriors(around: Surroundings, fits: LocalFits) -> LocalPosteriors:
         log_odds_covariance=covariance,
         bandwidth=fits.bandwidth,
         effective_rows=fits.effective_rows,
+        distinct_rows=_distinct_rows(around, fits),
     )
+
+
+def _distinct_rows(around: Surroundings, fits: LocalFits) -> FloatArray:
+    """Return how many distinct rows each fit rests on."""
+    if around.weights is None:
+        return fits.effective_rows
+    counts = distinct_counts(around.features, around.labels, around.weights)
+    return effective_distinct(around.features, counts, fits.points, fits.bandwidth, fits.kernel)
 
 
 def check_few_features(n_features: int) -> None:

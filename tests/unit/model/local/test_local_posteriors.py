@@ -243,8 +243,8 @@ def test_the_widest_bandwidth_that_predicts_as_well_is_taken():
     rng = np.random.default_rng(1)
     best = rng.normal(size=1000)
     scores = {0.9: best - 0.5, 0.6: best + 0.01 * rng.normal(size=1000) - 1e-4, 0.4: best}
-    assert widest_as_good(scores) == 0.6
-    assert widest_as_good({0.9: best - 0.5, 0.4: best}, np.ones(1000)) == 0.4
+    assert widest_as_good(scores, 1000) == 0.6
+    assert widest_as_good({0.9: best - 0.5, 0.4: best}, 1000, np.ones(1000)) == 0.4
 
 
 def test_wild_values_far_from_every_point_change_nothing(noisy):
