@@ -42,8 +42,9 @@ def _places(features: FloatArray) -> IntArray:
 
     Along a random direction different rows differ, and one column sorts fast.
     """
-    direction = np.random.default_rng(SEED).normal(size=features.shape[1])
+    direction: FloatArray = np.random.default_rng(SEED).normal(size=(features.shape[1],))
     along = np.zeros(len(features))
+    # Column by column: a matrix product may round equal rows differently.
     for factor, column in zip(direction, features.T, strict=True):
         along += factor * column
     numbers: IntArray = np.unique(along, return_inverse=True)[1].reshape(-1)

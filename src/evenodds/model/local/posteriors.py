@@ -21,6 +21,8 @@ MOST_FEATURES = 5
 LEAST_ROWS_A_PARAMETER = 3
 # Bandwidths beyond these see no row, or all of them alike, and squares of them overflow.
 NARROWEST, WIDEST = 1e-6, 1e6
+# What takes rows that a local fit does not, by the names that callers know.
+INSTEAD = "method='boundary'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,18 +168,20 @@ def _distinct_rows(around: Surroundings, fits: LocalFits) -> FloatArray:
     return effective_distinct(around.features, counts, fits.points, fits.bandwidth, fits.kernel)
 
 
-def check_few_features(n_features: int) -> None:
-    """Refuse more features than rows can be near in."""
+def check_few_features(n_features: int, instead: str = INSTEAD) -> None:
+    """Refuse more features than rows can be near in; `instead` takes any number."""
     if n_features > MOST_FEATURES:
         raise InputError(
             f"there are {n_features} features but a local fit takes at most {MOST_FEATURES}: in "
             "more, hardly any row is near another. Use fewer features, or give a model's "
-            "predictions as the only one (probabilities=), or method='boundary'."
+            f"predictions as the only one (probabilities=), or {instead}."
         )
 
 
-def refuse_lonely(found: LocalPosteriors, n_features: int) -> None:
-    """Refuse anchors with hardly any row nearby."""
+def refuse_lonely(
+    found: LocalPosteriors, n_features: int, instead: str = "give a wider bandwidth"
+) -> None:
+    """Refuse anchors with hardly any row nearby; `instead` is what helps without more rows."""
     needed = LEAST_ROWS_A_PARAMETER * (n_features + 1)
     lonely = found.effective_rows < needed
     if not lonely.any():
@@ -187,6 +191,5 @@ def refuse_lonely(found: LocalPosteriors, n_features: int) -> None:
     raise AnchorError(
         f"{several if lonely.sum() > 1 else 'an anchor has'} fewer than {needed} effective rows "
         f"nearby (anchor {worst} has {found.effective_rows[worst]:.1f} at bandwidth "
-        f"{found.bandwidth:.2g}): leave such anchors out, give a wider bandwidth, or collect rows "
-        "like them."
+        f"{found.bandwidth:.2g}): leave such anchors out, {instead}, or collect rows like them."
     )

@@ -49,3 +49,22 @@ def test_the_local_engine_refuses_columns_that_repeat_each_other(drawn, refused)
     repeated = eo.Anchors(points, posterior=anchors.posterior)
     with refused(" of X repeat each other", eo.RankError):
         eo.contour_test(np.column_stack([X, X[:, 0]]), labels, repeated, engine="local")
+
+
+def test_the_local_engine_doubts_anchors_with_few_rows_nearby(drawn):
+    X, labels, anchors = drawn
+    kept = np.setdiff1d(np.arange(len(anchors)), [2, 14])  # which have hardly any row at all
+    within = eo.Anchors(anchors.points[kept], posterior=anchors.posterior[kept])
+    found = eo.contour_test(X[:400], labels[:400], within, engine="local")
+    check = next(each for each in found.diagnostics if each.name == "neighbours")
+    assert check.concern
+    assert ": few (anchor " in check.message
+
+
+def test_the_local_engine_sends_lonely_anchors_to_the_spline(drawn, refused):
+    X, labels, anchors = drawn
+    points = anchors.points.copy()
+    points[0] = 50.0
+    lonely = eo.Anchors(points, posterior=anchors.posterior)
+    with refused("leave such anchors out, use engine='spline', or collect rows", eo.AnchorError):
+        eo.contour_test(X, labels, lonely, engine="local")

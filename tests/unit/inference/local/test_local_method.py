@@ -193,7 +193,7 @@ def test_missing_values_are_refused(lost, refused):
 
 def test_more_rows_than_memory_should_hold_are_refused(lost, refused, monkeypatch):
     monkeypatch.setattr(holding, "MOST_NUMBERS", 5000)
-    with refused("X has 3,000 rows of 2 features, more than the 2,500 that method 'local' holds"):
+    with refused("X has 3,000 rows of 2 features, more than the 2,500 that a local fit holds"):
         eo.asymmetry_test(*lost, eo.Anchors(POINTS), method="local")
 
 
