@@ -68,7 +68,7 @@ def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None)
     constant = moments.spreads <= CONSTANT * np.abs(means)
     if constant.any():
         _refuse_constant(rows, int(np.argmax(constant)), float(means[np.argmax(constant)]))
-    _check_rank(rows, moments)
+    refuse_combinations(rows, moments.products)
 
 
 def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:
@@ -124,10 +124,13 @@ def _refuse_constant(rows: Rows, column: int, value: float) -> None:
     )
 
 
-def _check_rank(rows: Rows, moments: ColumnMoments) -> None:
-    """Raise if a column is a linear combination of others, naming all involved."""
-    norms = np.sqrt(moments.products.diagonal())
-    correlation = moments.products / np.outer(norms, norms)
+def refuse_combinations(rows: Rows, products: FloatArray) -> None:
+    """Raise RankError if a column is a linear combination of others, naming all involved.
+
+    `products` are those of the columns about their means.
+    """
+    norms = np.sqrt(products.diagonal())
+    correlation = products / np.outer(norms, norms)
     try:
         unexplained = np.linalg.cholesky(correlation).diagonal() ** 2
         if unexplained.min() > REPEATED:

@@ -84,7 +84,7 @@ def test_the_report_holds_the_ladder_and_the_picture(contour, tmp_path):
     ("arguments", "anchors", "message"),
     [
         ((), None, "a contour test needs cases of stated posterior: give --anchors FILE"),
-        ((), "toss_ups.csv", "all 15 anchors state a posterior of about 0.5"),
+        ((), "toss_ups.csv", "all 15 anchors state a posterior of 0.5, as where none is given"),
         (("--significance", "2"), "anchors.csv", "--significance is 2 but must be above 0"),
     ],
 )

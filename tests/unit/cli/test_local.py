@@ -58,6 +58,7 @@ def test_the_report_is_written(command, folder, tmp_path):
         ("--bandwidth -1", "bandwidth is -1 but must be positive"),
         ("--kernel box", "kernel is 'box' but must be one of 'gaussian' or 'tricube'"),
         ("--flips x.csv", "--flips needs a curve through all rows, which --method local does not"),
+        ("--bandwidth 1e-300", "bandwidth is 1e-300 but must lie between"),
         ("--bandwidth 0.01", "effective rows nearby"),
     ],
 )

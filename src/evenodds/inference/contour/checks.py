@@ -4,8 +4,8 @@ from evenodds.inference.contour.groups import Contours
 from evenodds.inference.contour.ladder import NoiseFit
 from evenodds.inference.results import Diagnostic
 
-# A flip rate this many standard errors below zero is no chance.
-FAR_BELOW = 2.0
+# A flip rate this many standard errors below zero, or a slope above it, is no chance.
+FAR_FROM_ZERO = 2.0
 
 
 def contours_check(contours: Contours) -> Diagnostic:
@@ -24,11 +24,15 @@ def contours_check(contours: Contours) -> Diagnostic:
 
 
 def direction_check(line: NoiseFit) -> Diagnostic:
-    """Say whether the line asks for a flip rate below zero, which no noise has."""
+    """Say whether the line rises, and asks for no flip rate below zero, as noise demands."""
+    slope = 1 - float(line.rates.sum())
+    spread = float(line.covariance.sum()) ** 0.5
+    if slope < FAR_FROM_ZERO * spread:
+        return _no_rise(slope, spread)
     spreads = line.covariance.diagonal() ** 0.5
     distances = line.rates / spreads
     name, distance = min(zip(("alpha", "beta"), distances, strict=True), key=lambda x: x[1])
-    below = float(distance) < -FAR_BELOW
+    below = float(distance) < -FAR_FROM_ZERO
     message = (
         f"The line puts {name} {-distance:.1f} standard errors below zero, which no noise does: "
         "labels are surer than the stated posteriors. The expert may be too timid, or the "
@@ -37,6 +41,24 @@ def direction_check(line: NoiseFit) -> Diagnostic:
         else "No flip rate of the line is clearly below zero."
     )
     return Diagnostic(name="direction", message=message, concern=below, statistic=float(distance))
+
+
+def _no_rise(slope: float, spread: float) -> Diagnostic:
+    """Say that labels do not follow the stated posteriors: alpha + beta is not below 1."""
+    if slope < -FAR_FROM_ZERO * spread:
+        message = (
+            "The line falls: the stated posteriors, or the labels, are the wrong way round "
+            f"(alpha + beta is {1 - slope:.2f}, and noise keeps it below 1). Check which label is "
+            "the positive one, and give it as positive=."
+        )
+    else:
+        message = (
+            f"The line is nearly flat: alpha + beta is {1 - slope:.2f}, give or take "
+            f"{spread:.2f}, so it may be 1, where labels say nothing of the true class. Check that "
+            "labels and anchors belong together; else collect more rows, or anchors nearer to 0 "
+            "and 1."
+        )
+    return Diagnostic(name="direction", message=message, concern=True, statistic=slope)
 
 
 def impossible_check(outside: int, n_contours: int) -> Diagnostic | None:

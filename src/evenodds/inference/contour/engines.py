@@ -1,8 +1,9 @@
 """Where the noisy posteriors at the anchors come from: two fits that can bend."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from evenodds.inference.local.checks import nearby_check
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.inference.results import Diagnostic
 from evenodds.model.bending.bent_curve import fit_bent
@@ -15,6 +16,8 @@ Engine = Literal["spline", "local"]
 
 DEFAULT: Engine = "spline"
 KERNEL = "gaussian"
+# What takes anchors and rows that a local fit does not.
+INSTEAD = "engine='spline'"
 # Fewer rows on the slope of the curve than this a parameter make its bends unreliable.
 ROWS_A_PARAMETER = 10
 
@@ -73,15 +76,9 @@ def _by_spline(rows: Rows, points: FloatArray) -> AtAnchors:
 
 def _by_neighbours(rows: Rows, points: FloatArray) -> AtAnchors:
     """Fit around each point, with the rows held in memory."""
-    held = hold_locally(rows)
+    held = hold_locally(rows, INSTEAD)
     near = held.posteriors(points, held.bandwidth(KERNEL), KERNEL)
-    refuse_lonely(near, rows.n_features)
-    fewest = float(near.effective_rows.min())
-    check = Diagnostic(
-        name="neighbours",
-        message=f"Every anchor has at least {fewest:,.0f} effective rows around it.",
-        concern=False,
-        statistic=fewest,
-    )
+    refuse_lonely(near, rows.n_features, f"use {INSTEAD}")
+    check = replace(nearby_check(near, rows.n_features), name="neighbours")
     settings = {"bandwidth": f"{near.bandwidth:.3g}"}
     return AtAnchors(near.posterior, near.covariance, "local", settings, check)

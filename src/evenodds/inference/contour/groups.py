@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.anchors import Anchors
+from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
 from evenodds.validation import FloatArray
 
@@ -47,9 +47,9 @@ def group_anchors(anchors: Anchors) -> Contours:
     members = _members(posterior)
     if len(members) < 2:
         raise AnchorError(
-            f"all {len(posterior)} anchors state a posterior of about {posterior.mean():.2g}: a "
-            "contour test needs at least two different ones, and three to tell class-conditional "
-            "noise from noise that depends on the features. For toss-ups alone use asymmetry_test."
+            f"{_who_states(posterior)}: a contour test needs at least two different ones, and "
+            "three to tell class-conditional noise from noise that depends on the features. "
+            "For toss-ups alone use asymmetry_test."
         )
     averaging = np.array([member / member.sum() for member in members])
     uncertain = np.array((posterior > 0) & (posterior < 1), dtype=np.float64)
@@ -62,6 +62,20 @@ def group_anchors(anchors: Anchors) -> Contours:
         counts=tuple(int(member.sum()) for member in members),
         widest=max(float(np.ptp(posterior[member])) for member in members),
     )
+
+
+def _who_states(posterior: FloatArray) -> str:
+    """Say what the anchors state, where it is one posterior."""
+    several = len(posterior) > 1
+    if (posterior == TOSS_UP).all():
+        who = f"all {len(posterior)} anchors state" if several else "the only anchor states"
+        return (
+            f"{who} a posterior of 0.5, as where none is given (posterior= of Anchors, or a column "
+            "'posterior' beside the features)"
+        )
+    if several:
+        return f"all {len(posterior)} anchors state a posterior of about {posterior.mean():.2g}"
+    return f"there is one anchor, which states a posterior of {posterior[0]:.2g}"
 
 
 def _members(posterior: FloatArray) -> list[np.ndarray]:

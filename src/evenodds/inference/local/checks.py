@@ -88,20 +88,28 @@ def bandwidth_check(
 def nearby_check(found: LocalPosteriors, n_features: int) -> Diagnostic:
     """Say how many rows the posterior at each anchor rests on."""
     low, high = float(found.effective_rows.min()), float(found.effective_rows.max())
-    few = low < FEW_ROWS_A_PARAMETER * (n_features + 1)
+    fewest = float(found.distinct_rows.min())
+    enough = FEW_ROWS_A_PARAMETER * (n_features + 1)
     span = f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
-    anchor = int(np.argmin(found.effective_rows))
-    verdict = (
-        f": few (anchor {anchor} has the fewest; {LEAST_ROWS_A_PARAMETER * (n_features + 1)} are "
-        "the least)."
-        if few
-        else "."
-    )
+    if low < enough:
+        anchor = int(np.argmin(found.effective_rows))
+        verdict = (
+            f": few (anchor {anchor} has the fewest; {LEAST_ROWS_A_PARAMETER * (n_features + 1)} "
+            "are the least)."
+        )
+    elif fewest < enough:
+        anchor = int(np.argmin(found.distinct_rows))
+        verdict = (
+            f", but anchor {anchor} on {fewest:,.0f} distinct ones: the rest is weight, and "
+            "single rows of large weight decide."
+        )
+    else:
+        verdict = "."
     return Diagnostic(
         name="rows per parameter",
         message=f"Each anchor rests on {span} effective rows around it{verdict}",
-        concern=few,
-        statistic=low,
+        concern=min(low, fewest) < enough,
+        statistic=min(low, fewest),
     )
 
 

@@ -129,3 +129,18 @@ def check_stated(anchors: Anchors) -> None:
         f"anchors are stated at {where} but method 'local' needs toss-ups (0.5), or posteriors on "
         "both sides of 0.5: elsewhere uniform noise moves the labels too, by an unknown amount."
     )
+
+
+def refuse_contradictions(anchors: Anchors, points: FloatArray) -> None:
+    """Refuse strict anchors that state two posteriors for one point."""
+    if not anchors.strict:
+        return
+    first_at: dict[bytes, int] = {}
+    for number, point in enumerate(points + 0.0):  # which makes -0 a 0
+        first = first_at.setdefault(point.tobytes(), number)
+        if anchors.posterior[first] != anchors.posterior[number]:
+            raise AnchorError(
+                f"anchors {first} and {number} are the same point, stated at "
+                f"{anchors.posterior[first]:g} and at {anchors.posterior[number]:g}, and strict: "
+                "they contradict each other. Leave one out, or give a tolerance."
+            )

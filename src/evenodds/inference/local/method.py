@@ -14,7 +14,12 @@ from evenodds.inference.local.checks import (
     rates_check,
     tipping_check,
 )
-from evenodds.inference.local.line import TOSS_UP, AnchorLine, check_stated
+from evenodds.inference.local.line import (
+    TOSS_UP,
+    AnchorLine,
+    check_stated,
+    refuse_contradictions,
+)
 from evenodds.inference.local.rates import flip_rates
 from evenodds.inference.outcome import data_notes
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
@@ -143,6 +148,7 @@ class AnchoredRows:
         """Check the anchors, then bring the rows into memory."""
         points = anchors.points_for(rows.feature_names, rows.n_features)
         check_stated(anchors)
+        refuse_contradictions(anchors, points)
         return cls(hold_locally(rows), anchors, points, kernel)
 
     def posteriors(self, bandwidth: float) -> LocalPosteriors:

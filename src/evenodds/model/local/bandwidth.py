@@ -10,6 +10,7 @@ page, "Local likelihood").
 
 import numpy as np
 
+from evenodds.model.local.distinct import distinct_counts
 from evenodds.model.local.fits import fit_bandwidths
 from evenodds.model.local.kernels import SPREAD
 from evenodds.model.local.neighbourhood import LeftOut
@@ -29,28 +30,31 @@ ROWS_A_PARAMETER = 5
 
 def choose_bandwidth(around: Surroundings, kernel: str) -> float:
     """Return the bandwidth for tests: cross-validated, carried to all rows, undersmoothed."""
-    n_rows, n_features = around.n_counted, around.features.shape[1]
+    n_rows, n_features = _n_distinct(around), around.features.shape[1]
     sample = _sample(around)
+    n_sampled = _n_distinct(sample)
     # A sample of fewer rows predicts best with a wider bandwidth, by this rate.
-    carried = (sample.n_counted / n_rows) ** (1 / (n_features + 4))
+    carried = (n_sampled / n_rows) ** (1 / (n_features + 4))
     narrowed = carried * undersmoothing(n_rows, n_features)
     widest = WIDEST * n_rows ** (-1 / (n_features + 3)) / SPREAD[kernel]
     scores = cross_validation(sample, kernel, [widest / narrowed * step for step in LADDER])
-    return float(widest_as_good(scores, sample.weights) * narrowed)
+    return float(widest_as_good(scores, n_sampled, sample.weights) * narrowed)
 
 
-def widest_as_good(scores: dict[float, FloatArray], weights: FloatArray | None = None) -> float:
+def widest_as_good(
+    scores: dict[float, FloatArray], n_rows: float, weights: FloatArray | None = None
+) -> float:
     """Return the widest bandwidth that predicts no worse than the best by a standard error.
 
-    Which of them is best is mostly chance; that they are all narrow enough is seen to elsewhere.
+    The error is that of `n_rows` distinct rows. Which of them is best is mostly chance; that
+    they are all narrow enough is seen to elsewhere.
     """
     means = {bandwidth: np.average(each, weights=weights) for bandwidth, each in scores.items()}
     best = max(means, key=lambda bandwidth: means[bandwidth])
     for bandwidth in sorted(scores, reverse=True):
         losses = scores[best] - scores[bandwidth]
         loss = np.average(losses, weights=weights)
-        counted = len(losses) if weights is None else weights.sum()
-        spread = np.average((losses - loss) ** 2, weights=weights) / counted
+        spread = np.average((losses - loss) ** 2, weights=weights) / n_rows
         if loss <= np.sqrt(spread):
             return bandwidth
     return best
@@ -81,6 +85,13 @@ def cross_validation(
         for fits in tried
         if fits is tried[0] or np.median(fits.effective_rows) >= enough
     }
+
+
+def _n_distinct(around: Surroundings) -> float:
+    """Return how many rows there are, copies that weights stand for not counted."""
+    if around.weights is None:
+        return float(len(around))
+    return float(distinct_counts(around.features, around.labels, around.weights).sum())
 
 
 def _sample(around: Surroundings) -> Surroundings:

@@ -7,6 +7,7 @@ import numpy as np
 
 from evenodds.errors import AnchorError, InputError
 from evenodds.model.local.bandwidth import choose_bandwidth
+from evenodds.model.local.distinct import distinct_counts, effective_distinct
 from evenodds.model.local.fits import LocalFits, fit_local
 from evenodds.model.local.influence import log_odds_covariance
 from evenodds.model.local.kernels import Kernel
@@ -18,6 +19,10 @@ from evenodds.validation import FloatArray, check_choice, check_number
 MOST_FEATURES = 5
 # Fewer effective rows a parameter than this around a point, and nothing can be said of it.
 LEAST_ROWS_A_PARAMETER = 3
+# Bandwidths beyond these see no row, or all of them alike, and squares of them overflow.
+NARROWEST, WIDEST = 1e-6, 1e6
+# What takes rows that a local fit does not, by the names that callers know.
+INSTEAD = "method='boundary'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +39,8 @@ class LocalPosteriors:
         In spreads of the features (half-width of the middle 68 %).
     effective_rows : array of shape (n_points,)
         Rows that each fit rests on: ``(sum K)^2 / (1 + sum K^2)``, the 1 for the prior row.
+    distinct_rows : array of shape (n_points,)
+        The same without the copies that weights stand for.
     """
 
     posterior: FloatArray
@@ -42,6 +49,7 @@ class LocalPosteriors:
     log_odds_covariance: FloatArray
     bandwidth: float
     effective_rows: FloatArray
+    distinct_rows: FloatArray
 
 
 def local_posteriors(
@@ -97,6 +105,11 @@ def check_settings(bandwidth: float | None, kernel: str) -> float | None:
             f"bandwidth is {width:g} but must be positive: it is a distance, in spreads of the "
             "features."
         )
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(
+            f"bandwidth is {width:g} but must lie between {NARROWEST:g} and {WIDEST:g}: it counts "
+            "spreads of the features, and 0.1 to 2 is usual."
+        )
     return width
 
 
@@ -143,21 +156,32 @@ def read_posteriors(around: Surroundings, fits: LocalFits) -> LocalPosteriors:
         log_odds_covariance=covariance,
         bandwidth=fits.bandwidth,
         effective_rows=fits.effective_rows,
+        distinct_rows=_distinct_rows(around, fits),
     )
 
 
-def check_few_features(n_features: int) -> None:
-    """Refuse more features than rows can be near in."""
+def _distinct_rows(around: Surroundings, fits: LocalFits) -> FloatArray:
+    """Return how many distinct rows each fit rests on."""
+    if around.weights is None:
+        return fits.effective_rows
+    counts = distinct_counts(around.features, around.labels, around.weights)
+    return effective_distinct(around.features, counts, fits.points, fits.bandwidth, fits.kernel)
+
+
+def check_few_features(n_features: int, instead: str = INSTEAD) -> None:
+    """Refuse more features than rows can be near in; `instead` takes any number."""
     if n_features > MOST_FEATURES:
         raise InputError(
             f"there are {n_features} features but a local fit takes at most {MOST_FEATURES}: in "
             "more, hardly any row is near another. Use fewer features, or give a model's "
-            "predictions as the only one (probabilities=), or method='boundary'."
+            f"predictions as the only one (probabilities=), or {instead}."
         )
 
 
-def refuse_lonely(found: LocalPosteriors, n_features: int) -> None:
-    """Refuse anchors with hardly any row nearby."""
+def refuse_lonely(
+    found: LocalPosteriors, n_features: int, instead: str = "give a wider bandwidth"
+) -> None:
+    """Refuse anchors with hardly any row nearby; `instead` is what helps without more rows."""
     needed = LEAST_ROWS_A_PARAMETER * (n_features + 1)
     lonely = found.effective_rows < needed
     if not lonely.any():
@@ -167,6 +191,5 @@ def refuse_lonely(found: LocalPosteriors, n_features: int) -> None:
     raise AnchorError(
         f"{several if lonely.sum() > 1 else 'an anchor has'} fewer than {needed} effective rows "
         f"nearby (anchor {worst} has {found.effective_rows[worst]:.1f} at bandwidth "
-        f"{found.bandwidth:.2g}): leave such anchors out, give a wider bandwidth, or collect rows "
-        "like them."
+        f"{found.bandwidth:.2g}): leave such anchors out, {instead}, or collect rows like them."
     )

@@ -124,11 +124,6 @@ class Surroundings:
     def __len__(self) -> int:
         return len(self.labels)
 
-    @property
-    def n_counted(self) -> float:
-        """Rows, counted with their weights."""
-        return float(len(self) if self.weights is None else self.weights.sum())
-
     def blocks(
         self, points: FloatArray, reach: float
     ) -> Iterator[tuple[IntArray, IntArray | None]]:

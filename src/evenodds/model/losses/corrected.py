@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import InputError
-from evenodds.model.losses.base import signs_of
+from evenodds.model.losses.base import signs_and_scores
 from evenodds.model.losses.catalogue import find_margin_loss, margin_losses
 from evenodds.model.losses.links import Link
 from evenodds.model.losses.margin import MarginLoss
@@ -41,13 +41,13 @@ class BackwardLoss:
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
         """Return the loss of each score where the given label is 1 or 0; it may be negative."""
-        signs, scores = signs_of(labels), np.asarray(scores, dtype=np.float64)
+        signs, scores = signs_and_scores(scores, labels)
         own, other = self._shares(signs)
         return own * self.loss.psi(signs * scores) - other * self.loss.psi(-signs * scores)
 
     def slopes(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
         """Return the derivative in the score."""
-        signs, scores = signs_of(labels), np.asarray(scores, dtype=np.float64)
+        signs, scores = signs_and_scores(scores, labels)
         own, other = self._shares(signs)
         by_own, by_other = self.loss.psi_slope(signs * scores), self.loss.psi_slope(-signs * scores)
         return signs * (own * by_own + other * by_other)

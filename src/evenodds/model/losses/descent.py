@@ -16,6 +16,10 @@ Risk = Callable[[FloatArray], tuple[float, FloatArray]]
 
 # A loss that is not convex is descended from least squares stretched by each of these.
 STRETCHES = (1.0, 4.0, 16.0)
+# What a step too long costs, where the loss overflows: finite, so that a search turns back.
+FORBIDDING = 1e100
+# Scores at which a loss is looked at, none of them a usual kink.
+LOOKED_AT = np.linspace(-3, 3, 61) + 0.0123
 # Scores of this size on average mean that larger ones are better still, without end.
 ENDLESS = 200.0
 # The smallest gain worth another step, without and with a bound; the latter search jitters below.
@@ -37,12 +41,14 @@ class Minimum(NamedTuple):
 def descend(risk: Risk, least_squares: FloatArray, loss: Loss, radius: float | None) -> Minimum:
     """Return the lowest minimum found, in coordinates whose length is the size of scores."""
     starts = [least_squares * stretch for stretch in (STRETCHES[:1] if loss.convex else STRETCHES)]
+    if not (loss.convex or least_squares.any()):
+        # Stretching zero leads nowhere, and what is not convex may be lower along an axis.
+        starts = [least_squares, *np.eye(len(least_squares))]
     if radius is not None:
-        starts = [start * min(1.0, radius / float(np.linalg.norm(start))) for start in starts]
-    if not any(risk(start)[1].any() for start in starts):
-        raise InputError(
-            f"loss {loss.name!r} is flat, so there is no slope to follow: use 'sigmoid' or 'ramp'."
-        )
+        starts = [_drawn_in(start, radius) for start in starts]
+    heights, slopes = zip(*map(risk, starts), strict=True)
+    if not any(slope.any() for slope in slopes):
+        _refuse_without_slope(loss, min(heights))
     found = [_descend_from(risk, start, radius) for start in starts]
     best = min(found, key=lambda minimum: minimum.risk)
     if radius is None and np.linalg.norm(best.place) > ENDLESS:
@@ -55,6 +61,35 @@ def descend(risk: Risk, least_squares: FloatArray, loss: Loss, radius: float | N
             stacklevel=4,
         )
     return best
+
+
+def _drawn_in(start: FloatArray, radius: float) -> FloatArray:
+    """Return the start, or where its direction meets the radius."""
+    length = float(np.linalg.norm(start))
+    return start if length <= radius else start * (radius / length)
+
+
+def _refuse_without_slope(loss: Loss, lowest: float) -> None:
+    """Say why there is no slope at any start, unless a start is the minimum."""
+    scores, labels = np.tile(LOOKED_AT, 2), np.repeat([0.0, 1.0], len(LOOKED_AT))
+    with np.errstate(over="ignore", invalid="ignore"):
+        slopes, values = loss.slopes(scores, labels), loss.values(scores, labels)
+    for what, numbers in (("slope", slopes), ("value", values)):
+        if np.isnan(numbers).any():
+            raise InputError(
+                f"the {what} of loss {loss.name!r} is nan at a score of "
+                f"{scores[np.isnan(numbers)][0]:.3g}: it must be a number at every score."
+            )
+    if not slopes.any():
+        raise InputError(
+            f"loss {loss.name!r} is flat, so there is no slope to follow: use 'sigmoid' or 'ramp'."
+        )
+    if lowest >= FORBIDDING:
+        raise InputError(
+            f"the risk of loss {loss.name!r} overflows already at the scores of least squares: "
+            "some rows lie too far out, so leave them out or use a loss that grows more slowly, "
+            "such as 'logistic'."
+        )
 
 
 def endless(loss: Loss) -> ConvergenceError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenodds.model.losses.base import signs_of
+from evenodds.model.losses.base import signs_and_scores
 from evenodds.model.losses.links import Link
 from evenodds.validation import FloatArray, check_between
 
@@ -91,12 +91,13 @@ class MarginLoss:
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
         """Return the loss of each score where the label is 1 or 0."""
-        return self.psi(signs_of(labels) * np.asarray(scores, dtype=np.float64))
+        signs, known = signs_and_scores(scores, labels)
+        return self.psi(signs * known)
 
     def slopes(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
         """Return the derivative in the score, or a subgradient where there is a kink."""
-        signs = signs_of(labels)
-        return signs * self.psi_slope(signs * np.asarray(scores, dtype=np.float64))
+        signs, known = signs_and_scores(scores, labels)
+        return signs * self.psi_slope(signs * known)
 
     def symmetry(self, reach: float = REACH) -> Symmetry:
         """Look at ``psi(m) + psi(-m)`` for margins up to `reach`."""

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from evenodds.errors import InputError
 from evenodds.model.losses.base import Loss
 from evenodds.model.losses.catalogue import find_loss
-from evenodds.model.losses.descent import descend, endless
+from evenodds.model.losses.descent import FORBIDDING, descend, endless
 from evenodds.model.problem import measure_columns, refuse_repeats
 from evenodds.model.scaling import ColumnMoments
 from evenodds.model.sums import shifted
@@ -18,8 +18,8 @@ from evenodds.rows.base import Block, Rows
 from evenodds.rows.door import read_data
 from evenodds.validation import FloatArray, check_number
 
-# What a step too long costs, where the loss overflows: finite, so that a search turns back.
-FORBIDDING = 1e100
+# Root-mean-square scores beyond these are no scores, and their squares over- or underflow.
+SMALLEST_RADIUS, LARGEST_RADIUS = 1e-6, 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +50,16 @@ class LinearScore:
     positive: Any
     negative: Any
 
-    def scores(self, points: FloatArray) -> FloatArray:
-        """Return the scores of points given on the scale of the data."""
-        scores: FloatArray = self.coefficients[0] + points @ self.coefficients[1:]
+    def scores(self, points: ArrayLike) -> FloatArray:
+        """Return the scores of points given on the scale of the data, one row each."""
+        known = np.asarray(points, dtype=np.float64)
+        n_features = len(self.coefficients) - 1
+        if known.ndim != 2 or known.shape[1] != n_features:
+            raise InputError(
+                f"points has shape {known.shape} but the score was fitted to {n_features} "
+                f"features: give an array of shape (n_points, {n_features})."
+            )
+        scores: FloatArray = self.coefficients[0] + known @ self.coefficients[1:]
         return scores
 
 
@@ -147,6 +154,11 @@ def minimise_risk(
     limit = None if radius is None else check_number(radius, "radius")
     if limit is not None and limit <= 0:
         raise InputError(f"radius is {limit:g} but must be above 0: it is the size of a score.")
+    if limit is not None and not SMALLEST_RADIUS <= limit <= LARGEST_RADIUS:
+        raise InputError(
+            f"radius is {limit:g} but must lie between {SMALLEST_RADIUS:g} and "
+            f"{LARGEST_RADIUS:g}: it is the size of a score, and 1 to 20 is usual."
+        )
     rows = read_data(X, y, positive=positive, sample_weight=sample_weight)
     return least_risk(rows, found, limit)
 

@@ -56,3 +56,19 @@ def test_one_contour_is_refused():
     message = "all 3 anchors state a posterior of about 0.5: a contour test needs at least two"
     with pytest.raises(eo.AnchorError, match=message):
         group_anchors(anchors)
+
+
+@pytest.mark.parametrize(
+    ("posterior", "message"),
+    [
+        ([0.3], "there is one anchor, which states a posterior of 0.3: a contour test needs at"),
+        ([0.5], "the only anchor states a posterior of 0.5, as where none is given"),
+        (
+            [0.5, 0.5],
+            r"all 2 anchors state a posterior of 0.5, as where none is given \(posterior=",
+        ),
+    ],
+)
+def test_one_posterior_gets_what_is_needed(posterior, message):
+    with pytest.raises(eo.AnchorError, match=message):
+        group_anchors(eo.Anchors(np.zeros((len(posterior), 2)), posterior=posterior))

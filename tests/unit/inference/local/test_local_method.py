@@ -184,6 +184,17 @@ def test_anchors_on_one_side_are_refused(lost, refused):
         eo.asymmetry_test(*lost, eo.Anchors(POINTS, posterior=0.3), method="local")
 
 
+def test_one_point_stated_twice_and_strictly_is_refused(lost, refused):
+    points, stated = [[0.0, 0.0], [1.0, -1.0], [-0.0, 0.0]], [0.3, 0.5, 0.7]
+    message = "anchors 0 and 2 are the same point, stated at 0.3 and at 0.7, and strict: they"
+    with refused(message, eo.AnchorError):
+        eo.asymmetry_test(*lost, eo.Anchors(points, posterior=stated, tolerance=0), method="local")
+    loose = eo.Anchors(points, posterior=stated, tolerance=0.1)
+    assert eo.asymmetry_test(*lost, loose, method="local").n_anchors == 3
+    same = eo.Anchors(points, posterior=[0.5] * 3, tolerance=0)
+    assert eo.asymmetry_test(*lost, same, method="local").n_anchors == 3
+
+
 def test_missing_values_are_refused(lost, refused):
     X = lost[0].copy()
     X[3, 1] = np.nan
@@ -193,8 +204,18 @@ def test_missing_values_are_refused(lost, refused):
 
 def test_more_rows_than_memory_should_hold_are_refused(lost, refused, monkeypatch):
     monkeypatch.setattr(holding, "MOST_NUMBERS", 5000)
-    with refused("X has 3,000 rows of 2 features, more than the 2,500 that method 'local' holds"):
+    with refused("X has 3,000 rows of 2 features, more than the 2,500 that a local fit holds"):
         eo.asymmetry_test(*lost, eo.Anchors(POINTS), method="local")
+
+
+def test_columns_that_repeat_each_other_are_refused(lost, refused):
+    X, y = lost
+    twice, points = np.column_stack([X, X[:, 0]]), np.column_stack([POINTS, POINTS[:, 0]])
+    with refused("columns 0, 2 of X repeat each other", eo.RankError):
+        eo.asymmetry_test(twice, y, eo.Anchors(points), method="local")
+    summed = np.column_stack([X, 3 * X[:, 0] - X[:, 1] + 7])
+    with refused("columns 0, 1, 2 of X repeat each other", eo.RankError):
+        eo.asymmetry_test(summed, y, eo.Anchors(points), method="local")
 
 
 def test_many_features_get_advice(refused):

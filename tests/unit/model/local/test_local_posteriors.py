@@ -208,10 +208,30 @@ def test_a_constant_column_is_refused(noisy, refused):
         local_posteriors(constant, y, constant[:1])
 
 
-@pytest.mark.parametrize(("bandwidth", "text"), [(0, "is 0 but must be positive"), ("x", "number")])
+@pytest.mark.parametrize(
+    ("bandwidth", "text"),
+    [
+        (0, "is 0 but must be positive"),
+        ("x", "number"),
+        (1e-300, "bandwidth is 1e-300 but must lie between 1e-06 and 1e+06"),
+        (1e-160, "bandwidth is 1e-160 but must lie between 1e-06 and 1e+06"),
+        (1e200, "bandwidth is 1e+200 but must lie between 1e-06 and 1e+06"),
+    ],
+)
 def test_a_bandwidth_is_a_distance(noisy, refused, bandwidth, text):
     with refused(text):
         local_posteriors(*noisy, POINTS, bandwidth=bandwidth)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "tricube"])
+def test_the_widest_bandwidth_sees_all_rows_alike(noisy, kernel):
+    found = local_posteriors(*noisy, POINTS, bandwidth=1e6, kernel=kernel)
+    assert found.effective_rows == pytest.approx(900, rel=0.01)
+
+
+def test_the_narrowest_bandwidth_sees_none(noisy, refused):
+    with refused("3 of 3 anchors have fewer than 9 effective rows nearby"):
+        local_posteriors(*noisy, POINTS, bandwidth=1e-6)
 
 
 def test_a_kernel_has_a_name(noisy, refused):
@@ -223,8 +243,8 @@ def test_the_widest_bandwidth_that_predicts_as_well_is_taken():
     rng = np.random.default_rng(1)
     best = rng.normal(size=1000)
     scores = {0.9: best - 0.5, 0.6: best + 0.01 * rng.normal(size=1000) - 1e-4, 0.4: best}
-    assert widest_as_good(scores) == 0.6
-    assert widest_as_good({0.9: best - 0.5, 0.4: best}, np.ones(1000)) == 0.4
+    assert widest_as_good(scores, 1000) == 0.6
+    assert widest_as_good({0.9: best - 0.5, 0.4: best}, 1000, np.ones(1000)) == 0.4
 
 
 def test_wild_values_far_from_every_point_change_nothing(noisy):

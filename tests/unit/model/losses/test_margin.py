@@ -137,3 +137,18 @@ def test_what_is_no_loss_is_refused(refused):
 def test_a_reach_must_be_a_distance(refused):
     with refused("reach is 0 but must be above 0 and below 500."):
         eo.margin_losses["hinge"].symmetry(reach=0)
+
+
+@pytest.mark.parametrize("method", ["values", "slopes"])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        eo.margin_losses["logistic"],
+        eo.corrected_loss("logistic", eo.UniformNoise(0.1)),
+        eo.corrected_loss("logistic", eo.UniformNoise(0.1), correction="forward"),
+    ],
+    ids=["plain", "backward", "forward"],
+)
+def test_scores_and_labels_go_in_pairs(refused, loss, method):
+    with refused("there are 3 scores but 2 labels: give one label a score."):
+        getattr(loss, method)([0.1, 0.2, 0.3], [0, 1])

@@ -158,3 +158,54 @@ def test_a_loss_of_ones_own(data):
     )
     expected = eo.minimise_risk(X, true, "logistic").coefficients
     assert eo.minimise_risk(X, true, own).coefficients == pytest.approx(expected, rel=1e-4)
+
+
+BALANCED = np.array([[-1.0], [-1.0], [1.0], [1.0]] * 10), np.array([0, 1, 0, 1] * 10)
+
+
+@pytest.mark.parametrize("radius", [None, 5.0])
+@pytest.mark.parametrize("loss", ["logistic", "squared", "hinge", "sigmoid", "savage"])
+def test_a_start_that_is_the_minimum_is_returned(loss, radius):
+    """Labels that the feature says nothing about: no score is best."""
+    found = eo.minimise_risk(*BALANCED, loss, radius=radius)
+    at_zero = eo.minimise_risk(*BALANCED, loss, radius=1e-6).risk
+    assert found.risk == pytest.approx(at_zero, rel=1e-6)
+
+
+def test_a_convex_loss_of_balanced_labels_scores_zero():
+    assert eo.minimise_risk(*BALANCED, "logistic").coefficients == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_a_loss_that_is_no_number_says_so(data, refused):
+    X, true, _ = data
+    slopeless = eo.MarginLoss(name="mine", psi=np.exp, psi_slope=lambda m: m * np.nan)
+    with refused("the slope of loss 'mine' is nan at a score of -2.99: it must be a number"):
+        eo.minimise_risk(X, true, slopeless)
+    worthless = eo.MarginLoss(name="mine", psi=lambda m: m * np.nan, psi_slope=np.exp)
+    with refused("the value of loss 'mine' is nan at a score of -2.99: it must be a number"):
+        eo.minimise_risk(X, true, worthless)
+
+
+def test_a_loss_that_overflows_at_the_start_says_so(refused):
+    own = eo.MarginLoss(
+        name="steep", psi=lambda m: np.exp(-1e4 * m), psi_slope=lambda m: -1e4 * np.exp(-1e4 * m)
+    )
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    with refused("the risk of loss 'steep' overflows already at the scores of least squares"):
+        eo.minimise_risk(X, (X[:, 0] + rng.normal(size=200) > 0).astype(int), own)
+
+
+@pytest.mark.parametrize("radius", [1e300, 1e-200])
+def test_a_radius_beyond_any_score_is_refused(data, refused, radius):
+    X, true, _ = data
+    with refused(f"radius is {radius:g} but must lie between 1e-06 and 1e+06"):
+        eo.minimise_risk(X, true, "unhinged", radius=radius)
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (3,)])
+def test_points_have_the_columns_of_the_data(data, refused, shape):
+    X, true, _ = data
+    found = eo.minimise_risk(X, true, "squared")
+    with refused(f"points has shape {shape} but the score was fitted to 3 features: give an"):
+        found.scores(np.zeros(shape))
