@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,11 +18,6 @@ from evenodds.cli.options import (
     Tolerance,
     Weight,
 )
-
-if TYPE_CHECKING:
-    from evenodds.anchors import Anchors
-    from evenodds.inference.multiclass.codes import OutputCodes
-    from evenodds.rows.classes import ClassRows
 
 
 class SchemeName(StrEnum):
@@ -108,7 +103,9 @@ def run_multiclass(
                 "--true and --given test rows that were looked up, without --anchors and --label: "
                 "run the two tests one after the other."
             )
-        deliver(_confusion(source, true, given), wanted, name=f"{title}: {given}")
+        from evenodds.cli.class_files import confusion_of_file  # noqa: PLC0415
+
+        deliver(confusion_of_file(data, true, given), wanted, name=f"{title}: {given}")
         return
     if label is None:
         raise InputError(
@@ -120,6 +117,7 @@ def run_multiclass(
             "--anchors is missing: name a file of toss-up cases, with a column "
             f"{between!r} that says between which classes."
         )
+    from evenodds.cli.class_files import read_codes_file, read_split_anchors_file  # noqa: PLC0415
     from evenodds.cli.data import split_names  # noqa: PLC0415
     from evenodds.inference.multiclass.front_door import run_on_class_rows  # noqa: PLC0415
     from evenodds.rows.classes import read_class_rows  # noqa: PLC0415
@@ -132,86 +130,9 @@ def run_multiclass(
         formula=formula,
         features=split_names(features),
     )
-    points = _split_anchors(
+    points = read_split_anchors_file(
         anchors, between, rows, tolerance=tolerance, shared_tolerance=shared_tolerance
     )
-    matrix = None if codes is None else _codes(codes, rows)
+    matrix = None if codes is None else read_codes_file(codes, rows)
     result = run_on_class_rows(rows, points, scheme.value, codes=matrix)
     deliver(result, wanted, name=f"{title}: {label}")
-
-
-def _confusion(source: Any, true: str | None, given: str | None) -> Any:
-    """Test the confusion matrix of a file."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.inference.multiclass.confusion import confusion_test  # noqa: PLC0415
-    from evenodds.rows.anchor_points import whole  # noqa: PLC0415
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
-    from evenodds.validation import near_misses  # noqa: PLC0415
-
-    if true is None or given is None:
-        absent = "--true" if true is None else "--given"
-        raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
-    table = whole(open_table(source))
-    for name in (true, given):
-        if name not in table.column_names:
-            raise InputError(
-                f"there is no column {name!r}; {near_misses(name, table.column_names)}"
-            )
-    looked_up = table.filter(table[true].is_valid())
-    return confusion_test(looked_up[true].to_pylist(), looked_up[given].to_pylist())
-
-
-def _split_anchors(
-    path: Path, between: str, rows: "ClassRows", **settings: float
-) -> dict[str, "Anchors"]:
-    """Read the anchors of all splits from one file."""
-    from evenodds.anchors import Anchors  # noqa: PLC0415 - keeps help quick
-    from evenodds.errors import AnchorError  # noqa: PLC0415
-    from evenodds.rows.anchor_points import STATED, whole  # noqa: PLC0415
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
-    from evenodds.validation import near_misses  # noqa: PLC0415
-
-    table = whole(open_table(path))
-    names = table.column_names
-    if between not in names:
-        raise AnchorError(
-            f"{path} has no column {between!r} to say between which classes each toss-up is; "
-            f"{near_misses(between, names)} Name it by --between."
-        )
-    source = rows.rows
-    needed = source.feature_names if source.encoding is None else source.encoding.columns
-    absent = [name for name in needed or () if name not in names]
-    if absent:
-        raise AnchorError(
-            f"{path} has no column {absent[0]!r}, which the data has; "
-            f"{near_misses(absent[0], names)} Use --features to name the columns to use."
-        )
-    keys = [str(key) for key in table[between].to_pylist()]
-    found = {}
-    for key in dict.fromkeys(keys):
-        own = table.take([place for place, other in enumerate(keys) if other == key])
-        stated = {name: own[name].to_numpy() for name in STATED if name in names}
-        found[key] = Anchors(own.select(list(needed or ())), **{**settings, **stated})
-    return found
-
-
-def _codes(path: Path, rows: "ClassRows") -> "OutputCodes":
-    """Read a code matrix whose first column names the classes."""
-    import numpy as np  # noqa: PLC0415 - keeps help quick
-
-    from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.multiclass.codes import OutputCodes  # noqa: PLC0415
-    from evenodds.rows.anchor_points import whole  # noqa: PLC0415
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
-    from evenodds.validation import join_quoted  # noqa: PLC0415
-
-    table = whole(open_table(path))
-    places = [rows.classes.number(name) for name in table.column(0).to_pylist()]
-    known = [place for place in places if place is not None]
-    if len(known) < len(places) or sorted(known) != list(range(len(rows.classes.names))):
-        raise InputError(
-            f"the first column of {path} must name every class once: "
-            f"{join_quoted(rows.classes.names)}."
-        )
-    entries = np.column_stack([table.column(n).to_numpy() for n in range(1, table.num_columns)])
-    return OutputCodes(entries[np.argsort(known)])

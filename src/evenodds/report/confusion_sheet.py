@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult, MatrixTest
 from evenodds.report.assumptions import UNSEEN, Assumption
 from evenodds.report.asymmetry_sheet import FLIP, PVALUE, versions
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable

@@ -45,6 +45,12 @@ def folder(tmp_path_factory):
         write(folder / f"{name}.csv", ("between", "size", "ears"), points)
     matrix = [("owl", -1), ("cat", 1), ("dog", -1), ("fox", 1)]
     write(folder / "codes.csv", ("kind", "first"), matrix)
+    write(folder / "bare_codes.csv", ("kind",), [row[:1] for row in matrix])
+    write(folder / "word_codes.csv", ("kind", "first"), [(name, "left") for name, _ in matrix])
+    head = ("between", "size", "ears")
+    write(folder / "words.csv", head, [("cat | dog", "big", 0.0), ("cat | fox", "small", 1.0)])
+    write(folder / "nobody.csv", head, [("cat | dog", 1.0, 0.0), ("", 1.0, 0.0)])
+    write(folder / "holes.csv", head, [("cat | dog", 1.0, 0.0), ("cat | fox", 1.0, "")])
     audited = [*zip(NAMES[y[:300]], given[:300], strict=True), *[("", "cat")] * 3]
     write(folder / "audit.csv", ("true", "given"), audited)
     return folder
@@ -126,6 +132,15 @@ def test_looked_up_rows_are_tested_by_their_confusion_matrix(command, folder, tm
         ("--label kind --anchors {folder}/rests.csv", "which is not two sides"),
         ("--label kind --anchors {folder}/pairs.csv --codes {folder}/audit.csv "
          "--scheme output-codes", "must name every class once: 'cat', 'dog', 'fox' and 'owl'"),
+        ("--label kind --anchors {folder}/pairs.csv --codes {folder}/bare_codes.csv "
+         "--scheme output-codes", "bare_codes.csv has the column of classes only: add a column"),
+        ("--label kind --anchors {folder}/pairs.csv --codes {folder}/word_codes.csv "
+         "--scheme output-codes", "column 'first' of {folder}/word_codes.csv must hold +1, -1"),
+        ("--label kind --anchors {folder}/words.csv", "anchors has text in 'size' but X has"),
+        ("--label kind --anchors {folder}/nobody.csv", "column 'between' of {folder}/nobody.csv "
+         "has 1 missing value(s), the first in row 1"),
+        ("--label kind --anchors {folder}/holes.csv", "column 'ears' of {folder}/holes.csv has 1 "
+         "missing value(s), the first in row 1"),
         ("--label kind --anchors {folder}/pairs.csv --gate equivalence", "only --gate reject"),
         ("--true kind", "--given is missing: name the column of given labels"),
         ("--true kind --given gvien", "there is no column 'gvien'"),
@@ -135,4 +150,4 @@ def test_looked_up_rows_are_tested_by_their_confusion_matrix(command, folder, tm
 def test_bad_input_gets_its_sentence(command, folder, options, message):
     outcome = command(f"multiclass {folder}/rows.csv {options.format(folder=folder)}")
     assert outcome.exit_code == 2
-    assert message in " ".join(outcome.stderr.split())
+    assert message.format(folder=folder) in " ".join(outcome.stderr.split())

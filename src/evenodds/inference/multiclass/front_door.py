@@ -16,7 +16,8 @@ from evenodds.inference.multiclass.checks import (
     shape_check,
 )
 from evenodds.inference.multiclass.codes import read_codes
-from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_test
+from evenodds.inference.multiclass.confusion import confusion_test
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult
 from evenodds.inference.multiclass.crossing import Problem, SplitAnchors
 from evenodds.inference.multiclass.records import tested_record, untested_record
 from evenodds.inference.multiclass.results import MulticlassTestResult

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from evenodds.errors import InputError
-from evenodds.inference.multiclass.confusion import ConfusionTestResult
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult
 from evenodds.inference.multiclass.splits import Scheme
 from evenodds.inference.presented import Presented
 from evenodds.inference.profile import ConfidenceInterval
