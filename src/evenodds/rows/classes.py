@@ -94,8 +94,17 @@ def read_class_rows(
     )
 
 
-def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = None) -> Classes:
-    """Check labels and number them in sort order; `known` lists classes that may occur."""
+def read_classes(
+    y: Any,
+    name: str = "y",
+    *,
+    known: tuple[Any, ...] | None = None,
+    for_two: str = "asymmetry_test (evenodds test)",
+) -> Classes:
+    """Check labels and number them in sort order.
+
+    `known` lists classes that may occur; `for_two` is the test of two classes.
+    """
     values = as_labels(y, name)
     if values.ndim == 2 and 1 in values.shape:
         values = values.ravel()
@@ -105,7 +114,8 @@ def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = Non
         raise InputError(f"{name} is empty: give one label a row.")
     ordered = [plain(label) for label in distinct_labels(values, name)]
     if known is None:
-        _check_number(ordered, name)
+        _check_number(ordered, name, for_two)
+        _check_spelling(ordered, name)
         _check_counts(values, ordered, name)
     strange = [] if known is None else [label for label in ordered if label not in known]
     if strange:
@@ -120,12 +130,24 @@ def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = Non
     return Classes(codes, names)
 
 
-def _check_number(ordered: list[Any], name: str) -> None:
+def _check_spelling(ordered: list[Any], name: str) -> None:
+    """Refuse labels that print alike: nobody could tell them apart in what is said of them."""
+    printed: dict[str, Any] = {}
+    for label in ordered:
+        twin = printed.setdefault(str(label), label)
+        if twin is not label:
+            raise InputError(
+                f"{name} has labels {twin!r} and {label!r}, which print alike: write each label "
+                "one way."
+            )
+
+
+def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
     if len(ordered) < 3:
         what = "one label" if len(ordered) == 1 else "two labels"
         raise InputError(
             f"{name} has {what} only ({join_quoted(ordered)}) but this test needs three or more: "
-            "for two use asymmetry_test."
+            f"for two use {for_two}."
         )
     if len(ordered) > MOST_CLASSES:
         raise InputError(
