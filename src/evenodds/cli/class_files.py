@@ -1,12 +1,14 @@
 """Files that a test of several classes reads beside its rows: toss-ups, codes, looked-up rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenodds.anchors import Anchors
+from evenodds.cli.audited import audit_notes, read_audit_file
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.multiclass.codes import OutputCodes
 from evenodds.inference.multiclass.confusion import confusion_test
@@ -93,12 +95,11 @@ def confusion_of_file(
     if true is None or given is None:
         absent = "--true" if true is None else "--given"
         raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
-    source = sources[0] if len(sources) == 1 else list(sources)
-    table = whole(open_table(source))
-    for name in (true, given):
-        if name not in table.column_names:
-            raise InputError(
-                f"there is no column {name!r}; {near_misses(name, table.column_names)}"
-            )
-    looked_up = table.filter(table[true].is_valid())
-    return confusion_test(looked_up[true].to_pylist(), looked_up[given].to_pylist())
+    if true == given:
+        raise InputError(
+            f"--true and --given both name the column {true!r}: name that of looked-up classes and "
+            "that of given labels."
+        )
+    rows = read_audit_file(sources, true, given)
+    result = confusion_test(rows.true, rows.given[rows.audited])
+    return replace(result, diagnostics=audit_notes(rows))

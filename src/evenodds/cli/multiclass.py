@@ -19,6 +19,9 @@ from evenodds.cli.options import (
     Weight,
 )
 
+BETWEEN = "between"
+TOLERANCE = 0.05
+
 
 class SchemeName(StrEnum):
     """Ways to split the classes, by name."""
@@ -47,7 +50,7 @@ def run_multiclass(
     between: Annotated[
         str,
         typer.Option(help="Column of --anchors that names the split: 'cat | dog', or a class."),
-    ] = "between",
+    ] = BETWEEN,
     scheme: Annotated[SchemeName, typer.Option(help="How the classes are split.")] = (
         SchemeName.one_vs_one
     ),
@@ -59,7 +62,7 @@ def run_multiclass(
     formula: Annotated[
         str | None, typer.Option(help="Features by a formula: 'poly(age, 2) + C(site)'.")
     ] = None,
-    tolerance: Tolerance = 0.05,
+    tolerance: Tolerance = TOLERANCE,
     shared_tolerance: Annotated[
         float, typer.Option(help="Half-width of the error common to the anchors of a split.")
     ] = 0.0,
@@ -103,10 +106,29 @@ def run_multiclass(
                 "--true and --given test rows that were looked up, without --anchors and --label: "
                 "run the two tests one after the other."
             )
+        for_toss_ups = {
+            "--between": between != BETWEEN,
+            "--scheme": scheme is not SchemeName.one_vs_one,
+            "--codes": codes is not None,
+            "--features": features is not None,
+            "--formula": formula is not None,
+            "--tolerance": tolerance != TOLERANCE,
+            "--shared-tolerance": shared_tolerance != 0,
+            "--weight": weight is not None,
+            "--group": group is not None,
+        }
+        needless = [option for option, is_given in for_toss_ups.items() if is_given]
+        if needless:
+            raise InputError(
+                f"{needless[0]} goes with --anchors; --true and --given count rows that were "
+                "looked up, each once: leave it out."
+            )
         from evenodds.cli.class_files import confusion_of_file  # noqa: PLC0415
 
         deliver(confusion_of_file(data, true, given), wanted, name=f"{title}: {given}")
         return
+    if codes is not None and scheme is not SchemeName.output_codes:
+        raise InputError(f"--codes goes with --scheme output-codes, but it is {scheme.value}.")
     if label is None:
         raise InputError(
             "--label is missing: name the column of given labels; or --true and --given, to test "

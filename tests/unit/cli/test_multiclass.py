@@ -67,6 +67,8 @@ def test_the_command_gives_the_test_of_python(command, start, folder):
     document = json.loads(outcome.stdout)
     assert document["scheme"] == "one-vs-one"
     assert document["reject"] is True
+    surest = min(document["splits"], key=lambda split: split["adjusted_pvalue"])
+    assert document["statistic"] == surest["statistic"]
     assert "'dog' gains from 'cat'" in document["verdict"]
     points = list(csv.DictReader((folder / "pairs.csv").read_text().splitlines()))
     anchors = {
@@ -116,8 +118,27 @@ def test_looked_up_rows_are_tested_by_their_confusion_matrix(command, folder, tm
     line = f"multiclass {folder}/audit.csv --true true --given given --format json --report {page}"
     document = json.loads(command(line).stdout)
     assert document["reject"] is True
-    assert sum(map(sum, document["counts"])) == 300  # three were never looked up
+    assert document["n_rows"] == sum(map(sum, document["counts"])) == 300
+    assert document["statistic"] == document["uniform"]["statistic"]
+    assert document["diagnostics"][0]["message"] == "3 of 303 rows have no true label."
     assert "How often does each class get each label?" in page.read_text(encoding="utf-8")
+
+
+def test_rows_that_were_not_looked_up_are_counted(command, folder):
+    words = " ".join(
+        command(f"multiclass {folder}/audit.csv --true true --given given").stdout.split()
+    )
+    assert "3 of 303 rows have no true label." in words
+
+
+def test_a_missing_given_label_is_named_by_its_row_of_the_file(command, tmp_path):
+    cases = [("", "cat"), *[(name, name) for name in NAMES] * 2, ("cat", "")]
+    write(tmp_path / "audit.csv", ("true", "given"), cases)
+    outcome = command(f"multiclass {tmp_path}/audit.csv --true true --given given")
+    assert outcome.exit_code == 2
+    assert "column 'given' has 1 missing value(s), the first in row 9" in " ".join(
+        outcome.stderr.split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +164,16 @@ def test_looked_up_rows_are_tested_by_their_confusion_matrix(command, folder, tm
          "missing value(s), the first in row 1"),
         ("--label kind --anchors {folder}/pairs.csv --gate equivalence", "only --gate reject"),
         ("--true kind", "--given is missing: name the column of given labels"),
-        ("--true kind --given gvien", "there is no column 'gvien'"),
+        ("--true kind --given gvien", "rows.csv has no column 'gvien'"),
+        ("--true kind --given kind", "--true and --given both name the column 'kind'"),
+        ("--true a --given b --codes {folder}/codes.csv", "--codes goes with --anchors"),
+        ("--true a --given b --weight w", "--weight goes with --anchors; --true and --given count"),
+        ("--true a --given b --group g", "--group goes with --anchors"),
+        ("--true a --given b --scheme one-vs-rest", "--scheme goes with --anchors"),
+        ("--true a --given b --tolerance 0", "--tolerance goes with --anchors"),
+        ("--true a --given b --formula size", "--formula goes with --anchors"),
+        ("--label kind --anchors {folder}/pairs.csv --codes {folder}/codes.csv",
+         "--codes goes with --scheme output-codes, but it is one-vs-one"),
         ("--true kind --given kind --label kind", "run the two tests one after the other"),
     ],
 )  # fmt: skip

@@ -125,7 +125,7 @@ def confusion():
 
 def test_the_matrix_says_which_confusion_is_the_most_frequent(confusion):
     sheet = sheet_of(confusion, View())
-    assert sheet.headline == "Unevenly: 'cat' is labelled 'dog' in 25.0% of rows."
+    assert sheet.headline == "Unevenly: 25.0% of rows truly 'cat' are labelled 'dog'."
     assert "with classes of unequal size, uniform noise breaks them too" in sheet.verdict
     assert sheet.tables[0].rows[0] == ("truly 'cat'", "30", "10", "0")
 
@@ -135,6 +135,9 @@ def test_a_matrix_that_fits_uniform_noise_shows_nothing():
     sheet = sheet_of(eo.confusion_test(true, true), View())
     assert sheet.headline.startswith("Not shown to be uneven")
     assert "which does not show that flips are uniform" in sheet.verdict
+    assert sheet.keys[0].more == "no flip seen"
+    assert not any("chi2" in value for _, value in sheet.facts)
+    assert sheet.pictures()["confusion"].caption().finding == "No label is wrong."
 
 
 def test_the_matrix_is_drawn_and_reported(confusion, tmp_path):

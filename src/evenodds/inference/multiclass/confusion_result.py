@@ -9,6 +9,7 @@ from evenodds.errors import InputError
 from evenodds.inference.multiplicity import holm
 from evenodds.inference.presented import Presented
 from evenodds.inference.provenance import versions_in_use
+from evenodds.inference.results import Diagnostic
 from evenodds.validation import FloatArray
 
 CONFUSION_SCHEMA = 1
@@ -49,6 +50,8 @@ class ConfusionTestResult(Presented):
         are as frequent as true classes.
     noise_rate : float
         Share of rows whose label is wrong.
+    diagnostics : tuple of Diagnostic
+        What was noted of the rows.
     versions : dict
         Of the libraries that the numbers depend on.
     """
@@ -59,6 +62,7 @@ class ConfusionTestResult(Presented):
     symmetry: MatrixTest
     homogeneity: MatrixTest
     noise_rate: float
+    diagnostics: tuple[Diagnostic, ...] = ()
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
     @property
@@ -84,7 +88,13 @@ class ConfusionTestResult(Presented):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": CONFUSION_SCHEMA, "pvalue": self.pvalue, **asdict(self)}
+        return {
+            "schema_version": CONFUSION_SCHEMA,
+            "pvalue": self.pvalue,
+            "statistic": self.uniform.statistic,
+            "n_rows": self.n_rows,
+            **asdict(self),
+        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -97,6 +107,7 @@ class ConfusionTestResult(Presented):
         known = {part.name: values[part.name] for part in fields(cls)}
         known["classes"] = tuple(known["classes"])
         known["counts"] = tuple(tuple(row) for row in known["counts"])
+        known["diagnostics"] = tuple(Diagnostic(**note) for note in known["diagnostics"])
         for name in ("uniform", "symmetry", "homogeneity"):
             known[name] = MatrixTest(**known[name])
         return cls(**known)

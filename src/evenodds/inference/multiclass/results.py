@@ -133,6 +133,12 @@ class MulticlassTestResult(Presented):
         return min(s.adjusted_pvalue for s in self.splits if s.adjusted_pvalue is not None)
 
     @property
+    def statistic(self) -> float:
+        """Standardised asymmetry of the split with the smallest adjusted p-value."""
+        surest = min(self.tested, key=lambda s: (s.adjusted_pvalue or 0.0, s.pvalue or 0.0))
+        return surest.statistic or 0.0
+
+    @property
     def tested(self) -> tuple[SplitRecord, ...]:
         """The splits that were tested."""
         return tuple(split for split in self.splits if split.tested)
@@ -168,7 +174,12 @@ class MulticlassTestResult(Presented):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
-        document = {"schema_version": MULTICLASS_SCHEMA, "pvalue": self.pvalue, **asdict(self)}
+        document = {
+            "schema_version": MULTICLASS_SCHEMA,
+            "pvalue": self.pvalue,
+            "statistic": self.statistic,
+            **asdict(self),
+        }
         if self.audit is not None:
             document["audit"] = self.audit.to_dict()
         if self.scheme == "one-vs-one":
