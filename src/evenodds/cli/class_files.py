@@ -11,7 +11,7 @@ from evenodds.anchors import Anchors
 from evenodds.cli.audited import audit_notes, read_audit_file
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.multiclass.codes import OutputCodes
-from evenodds.inference.multiclass.confusion import confusion_test
+from evenodds.inference.multiclass.confusion import confusion_of
 from evenodds.inference.multiclass.confusion_result import ConfusionTestResult
 from evenodds.rows.anchor_points import STATED, whole
 from evenodds.rows.classes import ClassRows
@@ -44,6 +44,12 @@ def read_split_anchors_file(
         )
     stated = [name for name in STATED if name in names]
     _refuse_holes(table, path, [between, *(needed or ()), *stated])
+    words = [name for name in needed or () if kind_of(table[name].type) == "text"]
+    if words and source.encoding is None:
+        raise AnchorError(
+            f"column {words[0]!r} of {path} holds text, where the data has numbers: give each "
+            "toss-up the same features as the rows."
+        )
     keys = [str(key) for key in table[between].to_pylist()]
     found = {}
     for key in dict.fromkeys(keys):
@@ -101,5 +107,6 @@ def confusion_of_file(
             "that of given labels."
         )
     rows = read_audit_file(sources, true, given)
-    result = confusion_test(rows.true, rows.given[rows.audited])
+    called = (f"column {true!r}", f"column {given!r}")
+    result = confusion_of(rows.true, rows.given[rows.audited], called=called)
     return replace(result, diagnostics=audit_notes(rows))

@@ -67,22 +67,26 @@ def read_class_rows(
         raise InputError("X is a Dask collection, but several classes are read in memory: compute.")
     if y is None and formula is not None:
         y = FormulaText(formula).label
+    called, labels = "X", "y"
     if is_path(X) and not is_npy(X):
-        X = whole(open_table(X))
+        opened = open_table(X)
+        X, called = whole(opened), opened.name
     if isinstance(y, str) and not is_npy(y):
-        X, y = _taken_out(X, y)
+        labels = f"column {y!r}"
+        X, y = _taken_out(X, y, called)
     elif is_npy(y):
         y = np.load(Path(y))
     if features is not None:
         others = [part for part in (sample_weight, groups) if isinstance(part, str)]
-        X = _chosen(X, (*features, *others))
-    classes = read_classes(y)
+        X = _chosen(X, (*features, *others), called)
+    classes = read_classes(y, labels)
     rows = read_data(
         X,
         classes.codes == 0,
         sample_weight=sample_weight,
         groups=groups,
         formula=formula,
+        called=called,
     )
     held = rows.sum_over_rows(_Held())
     return ClassRows(
@@ -168,25 +172,29 @@ def _check_counts(values: NDArray[Any], ordered: list[Any], name: str) -> None:
             )
 
 
-def _taken_out(X: Any, label: str) -> tuple["pa.Table", NDArray[Any]]:
+def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any]]:
     """Return a table without its label column, and that column."""
     table = as_arrow(X, "X")
     if table is None:
         raise InputError(f"y is {label!r} but X has no columns with names: give the labels.")
     if label not in table.column_names:
-        raise InputError(f"X has no column {label!r}; {near_misses(label, table.column_names)}")
+        raise InputError(
+            f"{called} has no column {label!r}; {near_misses(label, table.column_names)}"
+        )
     values = np.array(table[label].to_pylist(), dtype=object)
     return table.drop_columns([label]), values
 
 
-def _chosen(X: Any, columns: tuple[str, ...]) -> "pa.Table":
+def _chosen(X: Any, columns: tuple[str, ...], called: str) -> "pa.Table":
     """Return these columns of a table."""
     table = as_arrow(X, "X")
     if table is None:
         raise InputError("features names columns, but X has none: pass a data frame or a file.")
     for name in columns:
         if name not in table.column_names:
-            raise InputError(f"X has no column {name!r}; {near_misses(name, table.column_names)}")
+            raise InputError(
+                f"{called} has no column {name!r}; {near_misses(name, table.column_names)}"
+            )
     return table.select(list(dict.fromkeys(columns)))
 
 

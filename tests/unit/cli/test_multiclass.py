@@ -141,12 +141,35 @@ def test_a_missing_given_label_is_named_by_its_row_of_the_file(command, tmp_path
     )
 
 
+def test_two_classes_are_sent_to_the_audit_of_two(command, tmp_path):
+    write(tmp_path / "audit.csv", ("seen", "told"), [("cat", "cat"), ("dog", "dog")] * 5)
+    outcome = command(f"multiclass {tmp_path}/audit.csv --true seen --given told")
+    assert outcome.exit_code == 2
+    words = " ".join(outcome.stderr.split())
+    assert "column 'seen' has two labels only ('cat' and 'dog')" in words
+    assert "for two use audit_test (evenodds audit)" in words
+
+
+def test_a_missing_feature_is_named_with_its_file(command, folder, tmp_path):
+    rows = (folder / "rows.csv").read_text().splitlines()
+    holed = [rows[0], "," + rows[1].partition(",")[2], *rows[2:]]
+    (tmp_path / "holed.csv").write_text("\n".join(holed))
+    outcome = command(f"multiclass {tmp_path}/holed.csv --label kind --anchors {folder}/pairs.csv")
+    assert outcome.exit_code == 2
+    assert "holed.csv has 1 missing value" in " ".join(outcome.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ("--label kind", "--anchors is missing: name a file of toss-up cases"),
         ("--anchors {folder}/pairs.csv", "--label is missing: name the column of given labels"),
-        ("--label knid --anchors {folder}/pairs.csv", "did you mean 'kind'"),
+        ("--label size --anchors {folder}/pairs.csv", "column 'size' has 1500 distinct labels"),
+        ("--label kind --anchors {folder}/pairs.csv --weight w", "rows.csv has no column 'w'"),
+        ("--label kind --anchors {folder}/pairs.csv --formula tail",
+         "rows.csv has no column 'tail'"),
+        ("--label knid --anchors {folder}/pairs.csv",
+         "rows.csv has no column 'knid'; did you mean 'kind'"),
         ("--label kind --anchors {folder}/rows.csv", "rows.csv has no column 'between'"),
         ("--label kind --anchors {folder}/pairs.csv --features size,tail", "no column 'tail'"),
         ("--label kind --anchors {folder}/codes.csv --between kind", "no column 'size', which"),
@@ -157,7 +180,8 @@ def test_a_missing_given_label_is_named_by_its_row_of_the_file(command, tmp_path
          "--scheme output-codes", "bare_codes.csv has the column of classes only: add a column"),
         ("--label kind --anchors {folder}/pairs.csv --codes {folder}/word_codes.csv "
          "--scheme output-codes", "column 'first' of {folder}/word_codes.csv must hold +1, -1"),
-        ("--label kind --anchors {folder}/words.csv", "anchors has text in 'size' but X has"),
+        ("--label kind --anchors {folder}/words.csv",
+         "column 'size' of {folder}/words.csv holds text"),
         ("--label kind --anchors {folder}/nobody.csv", "column 'between' of {folder}/nobody.csv "
          "has 1 missing value(s), the first in row 1"),
         ("--label kind --anchors {folder}/holes.csv", "column 'ears' of {folder}/holes.csv has 1 "

@@ -66,6 +66,14 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     assert "2 of 3 splits were tested; nothing is known of the others." in sheet.verdict
 
 
+def test_words_say_how_interval_and_pvalue_may_differ(leaning):
+    words = dict(sheet_of(leaning, View()).words)
+    assert (
+        "Near the level the two may disagree: the p-value decides" in words["Interval of a split"]
+    )
+    assert "may be estimated below 0" in words["Alpha and beta of a split"]
+
+
 def test_intervals_follow_the_significance(leaning):
     assert "99% from -0.303 to -0.097" in sheet_of(leaning, View(significance=0.01)).verdict
 

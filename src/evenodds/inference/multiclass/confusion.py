@@ -74,9 +74,21 @@ def confusion_test(
     >>> result.pvalue < 0.001, round(result.noise_rate, 3)
     (True, 0.078)
     """
+    return confusion_of(true, given, draws=draws, seed=seed)
+
+
+def confusion_of(
+    true: Any,
+    given: Any,
+    *,
+    draws: int = 9999,
+    seed: int = 0,
+    called: tuple[str, str] = ("true", "given"),
+) -> ConfusionTestResult:
+    """Test labels that messages call by names of their own; see `confusion_test`."""
     draws = check_whole(draws, "draws", at_least=99)
     rng = np.random.default_rng(check_whole(seed, "seed"))
-    counts, names = _counted(true, given)
+    counts, names = _counted(true, given, called)
     return ConfusionTestResult(
         classes=names,
         counts=tuple(tuple(int(cell) for cell in row) for row in counts),
@@ -87,10 +99,10 @@ def confusion_test(
     )
 
 
-def _counted(true: Any, given: Any) -> tuple[Counts, tuple[Any, ...]]:
+def _counted(true: Any, given: Any, called: tuple[str, str]) -> tuple[Counts, tuple[Any, ...]]:
     """Return the table of true by given labels."""
-    known = read_classes(true, "true", for_two="audit_test (evenodds audit)")
-    codes = read_classes(given, "given", known=known.names).codes
+    known = read_classes(true, called[0], for_two="audit_test (evenodds audit)")
+    codes = read_classes(given, called[1], known=known.names).codes
     if len(codes) != len(known.codes):
         raise InputError(
             f"true has {len(known.codes)} rows but given has {len(codes)}: give both labels of the "

@@ -37,7 +37,8 @@ class SplitRecord:
         How many more negatives than positives change sides, beyond what uniform noise gives
         (for a pair simply ``beta - alpha``).
     alpha, beta : float or None
-        Estimated share of positives labelled negative, and of negatives labelled positive.
+        Estimated share of positives labelled negative, and of negatives labelled positive. For
+        a pair they differ by the asymmetry, so that one near 0 may be estimated below it.
     n_rows, n_anchors : int
         Rows labelled with a class of either side; toss-ups.
     untested : str
@@ -73,7 +74,11 @@ class SplitRecord:
         return self.adjusted_pvalue is not None and self.adjusted_pvalue < significance
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
-        """Return an interval for the asymmetry of this split alone."""
+        """Return an interval for the asymmetry of this split alone.
+
+        It is read where the split leans as estimated, the p-value where it does not lean: near
+        the level, one may exclude an even split and the other not.
+        """
         from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
 
         check_between(level, "level", 0, 1, closed="neither")
