@@ -19,7 +19,7 @@ _HOME = {
     "Boundary": "inference.boundary",
     "ClassConditionalNoise": "noise",
     "ClusterError": "errors",
-    "ConfusionTestResult": "inference.multiclass.confusion",
+    "ConfusionTestResult": "inference.multiclass.confusion_result",
     "ContourTestResult": "inference.contour.results",
     "ConvergenceError": "errors",
     "EvenoddsError": "errors",

@@ -48,8 +48,10 @@ from evenodds.inference.joint import Joint as Joint
 from evenodds.inference.local.method import Local as Local
 from evenodds.inference.multiclass.codes import OutputCodes as OutputCodes
 from evenodds.inference.multiclass.codes import build_codes as build_codes
-from evenodds.inference.multiclass.confusion import ConfusionTestResult as ConfusionTestResult
 from evenodds.inference.multiclass.confusion import confusion_test as confusion_test
+from evenodds.inference.multiclass.confusion_result import (
+    ConfusionTestResult as ConfusionTestResult,
+)
 from evenodds.inference.multiclass.front_door import multiclass_test as multiclass_test
 from evenodds.inference.multiclass.results import MulticlassTestResult as MulticlassTestResult
 from evenodds.inference.prior import PriorTestResult as PriorTestResult

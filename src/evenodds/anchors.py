@@ -13,6 +13,7 @@ from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.frames import as_arrow, text_table
 from evenodds.rows.row_numbers import read_row_numbers
 from evenodds.rows.source import read_features, shape_of
+from evenodds.rows.values import kind_of
 from evenodds.validation import (
     FloatArray,
     check_between,
@@ -187,13 +188,17 @@ class Anchors:
 
     def points_for(self, feature_names: tuple[str, ...] | None, n_features: int) -> FloatArray:
         """Return the points with columns in the order of the data's features."""
-        if feature_names is not None and self.feature_names is not None:
-            return self._points_by_name(feature_names)
+        own, needed = self.feature_names, feature_names
+        if own is not None and needed is not None:
+            refuse_other_columns(own, needed, needed)
         if self.as_given is not None and self.points.shape[1] == 0:
+            columns = [part.name for part in self.as_given.schema if kind_of(part.type) == "text"]
             raise AnchorError(
-                "anchors has columns of text but X has numbers only: give each anchor the same "
-                "features as X."
+                f"anchors has text in {join_quoted(columns)} but X has numbers only: give each "
+                "anchor the same features as X."
             )
+        if own is not None and needed is not None:
+            return self.points[:, [own.index(name) for name in needed]]
         n_columns = self.points.shape[1]
         if n_columns != n_features:
             raise AnchorError(
@@ -201,11 +206,6 @@ class Anchors:
                 "give each anchor the same features as X, in the same order."
             )
         return self.points
-
-    def _points_by_name(self, feature_names: tuple[str, ...]) -> FloatArray:
-        own = self.feature_names or ()
-        refuse_other_columns(own, feature_names, feature_names)
-        return self.points[:, [own.index(name) for name in feature_names]]
 
 
 def _unread(given: "pa.Table") -> tuple[FloatArray, tuple[str, ...]]:

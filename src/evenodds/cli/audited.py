@@ -124,7 +124,7 @@ def audit_file(
             given_counts=by_annotator,
             **options,
         )
-    return replace(result, diagnostics=(*result.diagnostics, *_notes(rows, sampled_by)))
+    return replace(result, diagnostics=(*result.diagnostics, *audit_notes(rows, sampled_by)))
 
 
 def _counted(rows: AuditFile, chosen: NDArray[np.bool_] | None = None) -> dict[Any, int]:
@@ -155,10 +155,10 @@ def read_counts(text: str | None) -> dict[str, int] | None:
     return counts
 
 
-def _notes(rows: AuditFile, sampled_by: str) -> list[Diagnostic]:
+def audit_notes(rows: AuditFile, sampled_by: str = "random") -> tuple[Diagnostic, ...]:
     """Say how many rows were left out, and what they were used for."""
     if rows.n_unaudited == 0:
-        return []
+        return ()
     use = ", and count towards the shares of given labels" if sampled_by == "given" else ""
     message = f"{rows.n_unaudited:,} of {len(rows.given):,} rows have no true label{use}."
-    return [Diagnostic(name="data", message=message, concern=False)]
+    return (Diagnostic(name="data", message=message, concern=False),)

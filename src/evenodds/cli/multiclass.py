@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,10 +19,8 @@ from evenodds.cli.options import (
     Weight,
 )
 
-if TYPE_CHECKING:
-    from evenodds.anchors import Anchors
-    from evenodds.inference.multiclass.codes import OutputCodes
-    from evenodds.rows.classes import ClassRows
+BETWEEN = "between"
+TOLERANCE = 0.05
 
 
 class SchemeName(StrEnum):
@@ -52,7 +50,7 @@ def run_multiclass(
     between: Annotated[
         str,
         typer.Option(help="Column of --anchors that names the split: 'cat | dog', or a class."),
-    ] = "between",
+    ] = BETWEEN,
     scheme: Annotated[SchemeName, typer.Option(help="How the classes are split.")] = (
         SchemeName.one_vs_one
     ),
@@ -64,7 +62,7 @@ def run_multiclass(
     formula: Annotated[
         str | None, typer.Option(help="Features by a formula: 'poly(age, 2) + C(site)'.")
     ] = None,
-    tolerance: Tolerance = 0.05,
+    tolerance: Tolerance = TOLERANCE,
     shared_tolerance: Annotated[
         float, typer.Option(help="Half-width of the error common to the anchors of a split.")
     ] = 0.0,
@@ -108,8 +106,29 @@ def run_multiclass(
                 "--true and --given test rows that were looked up, without --anchors and --label: "
                 "run the two tests one after the other."
             )
-        deliver(_confusion(source, true, given), wanted, name=f"{title}: {given}")
+        for_toss_ups = {
+            "--between": between != BETWEEN,
+            "--scheme": scheme is not SchemeName.one_vs_one,
+            "--codes": codes is not None,
+            "--features": features is not None,
+            "--formula": formula is not None,
+            "--tolerance": tolerance != TOLERANCE,
+            "--shared-tolerance": shared_tolerance != 0,
+            "--weight": weight is not None,
+            "--group": group is not None,
+        }
+        needless = [option for option, is_given in for_toss_ups.items() if is_given]
+        if needless:
+            raise InputError(
+                f"{needless[0]} goes with --anchors; --true and --given count rows that were "
+                "looked up, each once: leave it out."
+            )
+        from evenodds.cli.class_files import confusion_of_file  # noqa: PLC0415
+
+        deliver(confusion_of_file(data, true, given), wanted, name=f"{title}: {given}")
         return
+    if codes is not None and scheme is not SchemeName.output_codes:
+        raise InputError(f"--codes goes with --scheme output-codes, but it is {scheme.value}.")
     if label is None:
         raise InputError(
             "--label is missing: name the column of given labels; or --true and --given, to test "
@@ -120,6 +139,7 @@ def run_multiclass(
             "--anchors is missing: name a file of toss-up cases, with a column "
             f"{between!r} that says between which classes."
         )
+    from evenodds.cli.class_files import read_codes_file, read_split_anchors_file  # noqa: PLC0415
     from evenodds.cli.data import split_names  # noqa: PLC0415
     from evenodds.inference.multiclass.front_door import run_on_class_rows  # noqa: PLC0415
     from evenodds.rows.classes import read_class_rows  # noqa: PLC0415
@@ -132,86 +152,9 @@ def run_multiclass(
         formula=formula,
         features=split_names(features),
     )
-    points = _split_anchors(
+    points = read_split_anchors_file(
         anchors, between, rows, tolerance=tolerance, shared_tolerance=shared_tolerance
     )
-    matrix = None if codes is None else _codes(codes, rows)
+    matrix = None if codes is None else read_codes_file(codes, rows)
     result = run_on_class_rows(rows, points, scheme.value, codes=matrix)
     deliver(result, wanted, name=f"{title}: {label}")
-
-
-def _confusion(source: Any, true: str | None, given: str | None) -> Any:
-    """Test the confusion matrix of a file."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.inference.multiclass.confusion import confusion_test  # noqa: PLC0415
-    from evenodds.rows.anchor_points import whole  # noqa: PLC0415
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
-    from evenodds.validation import near_misses  # noqa: PLC0415
-
-    if true is None or given is None:
-        absent = "--true" if true is None else "--given"
-        raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
-    table = whole(open_table(source))
-    for name in (true, given):
-        if name not in table.column_names:
-            raise InputError(
-                f"there is no column {name!r}; {near_misses(name, table.column_names)}"
-            )
-    looked_up = table.filter(table[true].is_valid())
-    return confusion_test(looked_up[true].to_pylist(), looked_up[given].to_pylist())
-
-
-def _split_anchors(
-    path: Path, between: str, rows: "ClassRows", **settings: float
-) -> dict[str, "Anchors"]:
-    """Read the anchors of all splits from one file."""
-    from evenodds.anchors import Anchors  # noqa: PLC0415 - keeps help quick
-    from evenodds.errors import AnchorError  # noqa: PLC0415
-    from evenodds.rows.anchor_points import STATED, whole  # noqa: PLC0415
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
-    from evenodds.validation import near_misses  # noqa: PLC0415
-
-    table = whole(open_table(path))
-    names = table.column_names
-    if between not in names:
-        raise AnchorError(
-            f"{path} has no column {between!r} to say between which classes each toss-up is; "
-            f"{near_misses(between, names)} Name it by --between."
-        )
-    source = rows.rows
-    needed = source.feature_names if source.encoding is None else source.encoding.columns
-    absent = [name for name in needed or () if name not in names]
-    if absent:
-        raise AnchorError(
-            f"{path} has no column {absent[0]!r}, which the data has; "
-            f"{near_misses(absent[0], names)} Use --features to name the columns to use."
-        )
-    keys = [str(key) for key in table[between].to_pylist()]
-    found = {}
-    for key in dict.fromkeys(keys):
-        own = table.take([place for place, other in enumerate(keys) if other == key])
-        stated = {name: own[name].to_numpy() for name in STATED if name in names}
-        found[key] = Anchors(own.select(list(needed or ())), **{**settings, **stated})
-    return found
-
-
-def _codes(path: Path, rows: "ClassRows") -> "OutputCodes":
-    """Read a code matrix whose first column names the classes."""
-    import numpy as np  # noqa: PLC0415 - keeps help quick
-
-    from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.multiclass.codes import OutputCodes  # noqa: PLC0415
-    from evenodds.rows.anchor_points import whole  # noqa: PLC0415
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
-    from evenodds.validation import join_quoted  # noqa: PLC0415
-
-    table = whole(open_table(path))
-    places = [rows.classes.number(name) for name in table.column(0).to_pylist()]
-    known = [place for place in places if place is not None]
-    if len(known) < len(places) or sorted(known) != list(range(len(rows.classes.names))):
-        raise InputError(
-            f"the first column of {path} must name every class once: "
-            f"{join_quoted(rows.classes.names)}."
-        )
-    entries = np.column_stack([table.column(n).to_numpy() for n in range(1, table.num_columns)])
-    return OutputCodes(entries[np.argsort(known)])

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult, MatrixTest
 from evenodds.report.assumptions import UNSEEN, Assumption
 from evenodds.report.asymmetry_sheet import FLIP, PVALUE, versions
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable
@@ -27,11 +27,16 @@ def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
         verdict=_verdict(result, view),
         rejected=rejected,
         keys=(
-            Key("Evidence against uniform noise", show_pvalue(result.pvalue), _how(result.uniform)),
+            Key(
+                "Evidence against uniform noise",
+                show_pvalue(result.pvalue),
+                _how(result.uniform, result),
+            ),
             Key("Wrong labels", f"{100 * result.noise_rate:.1f} %", f"of {result.n_rows:,} rows"),
         ),
         facts=[("rows", f"{result.n_rows:,}"), *matrix_facts(result)],
         tables=(matrix_table(result),),
+        checks=result.diagnostics,
         next_steps=_next_steps(result, rejected),
         assumptions=[
             Assumption(statement=statement, seen=UNSEEN, concern=False)
@@ -54,7 +59,7 @@ def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
 def matrix_facts(result: ConfusionTestResult) -> list[tuple[str, str]]:
     """Return the three tests, a line each, and the share of wrong labels."""
     lines = [
-        (test.name, f"{_how(test)}, {show_pvalue(test.pvalue)}: {MEANINGS[test.name]}")
+        (test.name, f"{_how(test, result)}, {show_pvalue(test.pvalue)}: {MEANINGS[test.name]}")
         for test in (result.uniform, result.symmetry, result.homogeneity)
     ]
     return [*lines, ("wrong labels", f"{result.noise_rate:.3f} of the audited rows")]
@@ -72,7 +77,10 @@ def matrix_table(result: ConfusionTestResult) -> SheetTable:
     )
 
 
-def _how(test: MatrixTest) -> str:
+def _how(test: MatrixTest, result: ConfusionTestResult) -> str:
+    """Write the statistic, if there is any flip to make one of."""
+    if result.noise_rate == 0:
+        return "no flip seen"
     drawn = ", drawn p-value" if test.reference == "Monte Carlo" else ""
     return f"chi2 = {test.statistic:.2f} on {test.degrees_of_freedom}{drawn}"
 
@@ -82,16 +90,26 @@ def _largest(result: ConfusionTestResult) -> str:
     rates = result.flip_rates()
     places = [(i, j) for i in range(len(rates)) for j in range(len(rates)) if i != j]
     i, j = max(places, key=lambda place: rates[place])
-    return f"{result.classes[i]!r} is labelled {result.classes[j]!r} in {rates[i, j]:.1%} of rows"
+    if rates[i, j] == 0:
+        return "No label is wrong"
+    true, given = result.classes[i], result.classes[j]
+    return f"{rates[i, j]:.1%} of rows truly {true!r} are labelled {given!r}"
 
 
 def _headline(result: ConfusionTestResult, rejected: bool) -> str:
+    if result.noise_rate == 0:
+        return "Not shown to be uneven: no label of these rows is wrong."
     if not rejected:
         return "Not shown to be uneven: these flips fit uniform noise, and others too."
     return f"Unevenly: {_largest(result)}."
 
 
 def _verdict(result: ConfusionTestResult, view: View) -> str:
+    if result.noise_rate == 0:
+        return (
+            f"No label of {result.n_rows:,} rows is wrong: uniform noise is not rejected, which "
+            "does not show that flips are uniform."
+        )
     sentences = []
     if result.pvalue < view.significance:
         sentences.append(

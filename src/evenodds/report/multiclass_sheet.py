@@ -9,7 +9,7 @@ from evenodds.report.assumptions import UNSEEN, Assumption
 from evenodds.report.asymmetry_sheet import FLIP, NOT_REJECTED, PVALUE, versions
 from evenodds.report.confusion_sheet import matrix_facts, matrix_table
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture
-from evenodds.report.split_table import split_table
+from evenodds.report.split_table import INTERVAL, RATES, split_table
 from evenodds.report.verdict import show_interval, show_pvalue
 from evenodds.report.view import View
 
@@ -63,7 +63,7 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
         ],
         formulas="multiclass_formulas.html",
         python=_python(result),
-        words=[FLIP, UNIFORM_CLASSES, LEANS, TOSS_UP, NOT_REJECTED, PVALUE],
+        words=[FLIP, UNIFORM_CLASSES, LEANS, RATES, INTERVAL, TOSS_UP, NOT_REJECTED, PVALUE],
         holds="counts of rows and numbers a split, no rows",
         version=result.versions["evenodds"],
         pictures=lambda: _pictures(result, view),

@@ -10,7 +10,7 @@ from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from evenodds.inference.multiclass.confusion import ConfusionTestResult
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult
 from evenodds.inference.multiclass.results import MulticlassTestResult, SplitRecord
 from evenodds.report.style import (
     BLACK,

@@ -1,8 +1,21 @@
 """The splits of a test of several classes, a line each."""
 
+from typing import Final
+
 from evenodds.inference.multiclass.results import MulticlassTestResult
 from evenodds.report.sheet import SheetTable
 from evenodds.report.view import View
+
+RATES: Final = (
+    "Alpha and beta of a split",
+    "Estimated share of the side named first that is labelled as the other, and the reverse. They "
+    "go with the asymmetry, so that one near 0 may be estimated below 0.",
+)
+INTERVAL: Final = (
+    "Interval of a split",
+    "For this split alone, read where it leans as estimated; its p-value is read where it is even. "
+    "Near the level the two may disagree: the p-value decides.",
+)
 
 
 def split_table(result: MulticlassTestResult, view: View) -> SheetTable:

@@ -67,22 +67,26 @@ def read_class_rows(
         raise InputError("X is a Dask collection, but several classes are read in memory: compute.")
     if y is None and formula is not None:
         y = FormulaText(formula).label
+    called, labels = "X", "y"
     if is_path(X) and not is_npy(X):
-        X = whole(open_table(X))
+        opened = open_table(X)
+        X, called = whole(opened), opened.name
     if isinstance(y, str) and not is_npy(y):
-        X, y = _taken_out(X, y)
+        labels = f"column {y!r}"
+        X, y = _taken_out(X, y, called)
     elif is_npy(y):
         y = np.load(Path(y))
     if features is not None:
         others = [part for part in (sample_weight, groups) if isinstance(part, str)]
-        X = _chosen(X, (*features, *others))
-    classes = read_classes(y)
+        X = _chosen(X, (*features, *others), called)
+    classes = read_classes(y, labels)
     rows = read_data(
         X,
         classes.codes == 0,
         sample_weight=sample_weight,
         groups=groups,
         formula=formula,
+        called=called,
     )
     held = rows.sum_over_rows(_Held())
     return ClassRows(
@@ -94,8 +98,17 @@ def read_class_rows(
     )
 
 
-def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = None) -> Classes:
-    """Check labels and number them in sort order; `known` lists classes that may occur."""
+def read_classes(
+    y: Any,
+    name: str = "y",
+    *,
+    known: tuple[Any, ...] | None = None,
+    for_two: str = "asymmetry_test (evenodds test)",
+) -> Classes:
+    """Check labels and number them in sort order.
+
+    `known` lists classes that may occur; `for_two` is the test of two classes.
+    """
     values = as_labels(y, name)
     if values.ndim == 2 and 1 in values.shape:
         values = values.ravel()
@@ -105,7 +118,8 @@ def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = Non
         raise InputError(f"{name} is empty: give one label a row.")
     ordered = [plain(label) for label in distinct_labels(values, name)]
     if known is None:
-        _check_number(ordered, name)
+        _check_number(ordered, name, for_two)
+        _check_spelling(ordered, name)
         _check_counts(values, ordered, name)
     strange = [] if known is None else [label for label in ordered if label not in known]
     if strange:
@@ -120,12 +134,24 @@ def read_classes(y: Any, name: str = "y", *, known: tuple[Any, ...] | None = Non
     return Classes(codes, names)
 
 
-def _check_number(ordered: list[Any], name: str) -> None:
+def _check_spelling(ordered: list[Any], name: str) -> None:
+    """Refuse labels that print alike: nobody could tell them apart in what is said of them."""
+    printed: dict[str, Any] = {}
+    for label in ordered:
+        twin = printed.setdefault(str(label), label)
+        if twin is not label:
+            raise InputError(
+                f"{name} has labels {twin!r} and {label!r}, which print alike: write each label "
+                "one way."
+            )
+
+
+def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
     if len(ordered) < 3:
         what = "one label" if len(ordered) == 1 else "two labels"
         raise InputError(
             f"{name} has {what} only ({join_quoted(ordered)}) but this test needs three or more: "
-            "for two use asymmetry_test."
+            f"for two use {for_two}."
         )
     if len(ordered) > MOST_CLASSES:
         raise InputError(
@@ -146,25 +172,29 @@ def _check_counts(values: NDArray[Any], ordered: list[Any], name: str) -> None:
             )
 
 
-def _taken_out(X: Any, label: str) -> tuple["pa.Table", NDArray[Any]]:
+def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any]]:
     """Return a table without its label column, and that column."""
     table = as_arrow(X, "X")
     if table is None:
         raise InputError(f"y is {label!r} but X has no columns with names: give the labels.")
     if label not in table.column_names:
-        raise InputError(f"X has no column {label!r}; {near_misses(label, table.column_names)}")
+        raise InputError(
+            f"{called} has no column {label!r}; {near_misses(label, table.column_names)}"
+        )
     values = np.array(table[label].to_pylist(), dtype=object)
     return table.drop_columns([label]), values
 
 
-def _chosen(X: Any, columns: tuple[str, ...]) -> "pa.Table":
+def _chosen(X: Any, columns: tuple[str, ...], called: str) -> "pa.Table":
     """Return these columns of a table."""
     table = as_arrow(X, "X")
     if table is None:
         raise InputError("features names columns, but X has none: pass a data frame or a file.")
     for name in columns:
         if name not in table.column_names:
-            raise InputError(f"X has no column {name!r}; {near_misses(name, table.column_names)}")
+            raise InputError(
+                f"{called} has no column {name!r}; {near_misses(name, table.column_names)}"
+            )
     return table.select(list(dict.fromkeys(columns)))
 
 

@@ -33,6 +33,7 @@ def read_data(
     formula: str | None = None,
     probabilities: str | None = None,
     missing: Missing = "refuse",
+    called: str = "X",
 ) -> Rows:
     """Check data of any kind and return it as rows that can be summed over.
 
@@ -50,6 +51,8 @@ def read_data(
         How columns become features.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value.
+    called : str
+        What messages call data that is held in memory.
     """
     check_choice(missing, "missing", ("refuse", "drop"))
     refuse_several(formula, probabilities)
@@ -73,7 +76,7 @@ def read_data(
     if named or parsed or probabilities or missing == "drop" or has_text(X, "X"):
         data = as_arrow(X, "X")
         if data is not None:
-            return _from_frame(data, parts, how)
+            return _from_frame(data, parts, how, called)
     if parsed or probabilities:
         way = "formula" if parsed else "probabilities"
         raise InputError(f"{way} needs columns with names: pass a data frame or a file as X.")
@@ -87,7 +90,7 @@ def read_data(
         sample_weight=parts["sample_weight"],
         groups=parts["groups"],
     )
-    rows.notices = notices
+    rows.notices, rows.called = notices, called
     return rows
 
 
@@ -117,7 +120,7 @@ def _from_path(source: Any, parts: dict[str, Any], how: dict[str, Any]) -> Rows:
     return read_table(reading.open(source), reading)
 
 
-def _from_frame(data: "pa.Table", parts: dict[str, Any], how: dict[str, Any]) -> Rows:
+def _from_frame(data: "pa.Table", parts: dict[str, Any], how: dict[str, Any], called: str) -> Rows:
     """Read a frame together with labels, weights and groups, which may be columns of it."""
     names: dict[str, str | None] = {}
     for part, values in parts.items():
@@ -138,8 +141,8 @@ def _from_frame(data: "pa.Table", parts: dict[str, Any], how: dict[str, Any]) ->
         how = {**how, "formula": how["formula"].without_label()}
     columns = Columns(label=label, weight=names["sample_weight"], group=names["groups"])
     reading = Reading(columns=columns, **how)
-    table = hold(data, "X")
-    reading.needed(table.names, "X")
+    table = hold(data, called)
+    reading.needed(table.names, called)
     return read_table(table, reading)
 
 

@@ -45,6 +45,12 @@ def folder(tmp_path_factory):
         write(folder / f"{name}.csv", ("between", "size", "ears"), points)
     matrix = [("owl", -1), ("cat", 1), ("dog", -1), ("fox", 1)]
     write(folder / "codes.csv", ("kind", "first"), matrix)
+    write(folder / "bare_codes.csv", ("kind",), [row[:1] for row in matrix])
+    write(folder / "word_codes.csv", ("kind", "first"), [(name, "left") for name, _ in matrix])
+    head = ("between", "size", "ears")
+    write(folder / "words.csv", head, [("cat | dog", "big", 0.0), ("cat | fox", "small", 1.0)])
+    write(folder / "nobody.csv", head, [("cat | dog", 1.0, 0.0), ("", 1.0, 0.0)])
+    write(folder / "holes.csv", head, [("cat | dog", 1.0, 0.0), ("cat | fox", 1.0, "")])
     audited = [*zip(NAMES[y[:300]], given[:300], strict=True), *[("", "cat")] * 3]
     write(folder / "audit.csv", ("true", "given"), audited)
     return folder
@@ -61,6 +67,8 @@ def test_the_command_gives_the_test_of_python(command, start, folder):
     document = json.loads(outcome.stdout)
     assert document["scheme"] == "one-vs-one"
     assert document["reject"] is True
+    surest = min(document["splits"], key=lambda split: split["adjusted_pvalue"])
+    assert document["statistic"] == surest["statistic"]
     assert "'dog' gains from 'cat'" in document["verdict"]
     points = list(csv.DictReader((folder / "pairs.csv").read_text().splitlines()))
     anchors = {
@@ -110,8 +118,45 @@ def test_looked_up_rows_are_tested_by_their_confusion_matrix(command, folder, tm
     line = f"multiclass {folder}/audit.csv --true true --given given --format json --report {page}"
     document = json.loads(command(line).stdout)
     assert document["reject"] is True
-    assert sum(map(sum, document["counts"])) == 300  # three were never looked up
+    assert document["n_rows"] == sum(map(sum, document["counts"])) == 300
+    assert document["statistic"] == document["uniform"]["statistic"]
+    assert document["diagnostics"][0]["message"] == "3 of 303 rows have no true label."
     assert "How often does each class get each label?" in page.read_text(encoding="utf-8")
+
+
+def test_rows_that_were_not_looked_up_are_counted(command, folder):
+    words = " ".join(
+        command(f"multiclass {folder}/audit.csv --true true --given given").stdout.split()
+    )
+    assert "3 of 303 rows have no true label." in words
+
+
+def test_a_missing_given_label_is_named_by_its_row_of_the_file(command, tmp_path):
+    cases = [("", "cat"), *[(name, name) for name in NAMES] * 2, ("cat", "")]
+    write(tmp_path / "audit.csv", ("true", "given"), cases)
+    outcome = command(f"multiclass {tmp_path}/audit.csv --true true --given given")
+    assert outcome.exit_code == 2
+    assert "column 'given' has 1 missing value(s), the first in row 9" in " ".join(
+        outcome.stderr.split()
+    )
+
+
+def test_two_classes_are_sent_to_the_audit_of_two(command, tmp_path):
+    write(tmp_path / "audit.csv", ("seen", "told"), [("cat", "cat"), ("dog", "dog")] * 5)
+    outcome = command(f"multiclass {tmp_path}/audit.csv --true seen --given told")
+    assert outcome.exit_code == 2
+    words = " ".join(outcome.stderr.split())
+    assert "column 'seen' has two labels only ('cat' and 'dog')" in words
+    assert "for two use audit_test (evenodds audit)" in words
+
+
+def test_a_missing_feature_is_named_with_its_file(command, folder, tmp_path):
+    rows = (folder / "rows.csv").read_text().splitlines()
+    holed = [rows[0], "," + rows[1].partition(",")[2], *rows[2:]]
+    (tmp_path / "holed.csv").write_text("\n".join(holed))
+    outcome = command(f"multiclass {tmp_path}/holed.csv --label kind --anchors {folder}/pairs.csv")
+    assert outcome.exit_code == 2
+    assert "holed.csv has 1 missing value" in " ".join(outcome.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -119,20 +164,44 @@ def test_looked_up_rows_are_tested_by_their_confusion_matrix(command, folder, tm
     [
         ("--label kind", "--anchors is missing: name a file of toss-up cases"),
         ("--anchors {folder}/pairs.csv", "--label is missing: name the column of given labels"),
-        ("--label knid --anchors {folder}/pairs.csv", "did you mean 'kind'"),
+        ("--label size --anchors {folder}/pairs.csv", "column 'size' has 1500 distinct labels"),
+        ("--label kind --anchors {folder}/pairs.csv --weight w", "rows.csv has no column 'w'"),
+        ("--label kind --anchors {folder}/pairs.csv --formula tail",
+         "rows.csv has no column 'tail'"),
+        ("--label knid --anchors {folder}/pairs.csv",
+         "rows.csv has no column 'knid'; did you mean 'kind'"),
         ("--label kind --anchors {folder}/rows.csv", "rows.csv has no column 'between'"),
         ("--label kind --anchors {folder}/pairs.csv --features size,tail", "no column 'tail'"),
         ("--label kind --anchors {folder}/codes.csv --between kind", "no column 'size', which"),
         ("--label kind --anchors {folder}/rests.csv", "which is not two sides"),
         ("--label kind --anchors {folder}/pairs.csv --codes {folder}/audit.csv "
          "--scheme output-codes", "must name every class once: 'cat', 'dog', 'fox' and 'owl'"),
+        ("--label kind --anchors {folder}/pairs.csv --codes {folder}/bare_codes.csv "
+         "--scheme output-codes", "bare_codes.csv has the column of classes only: add a column"),
+        ("--label kind --anchors {folder}/pairs.csv --codes {folder}/word_codes.csv "
+         "--scheme output-codes", "column 'first' of {folder}/word_codes.csv must hold +1, -1"),
+        ("--label kind --anchors {folder}/words.csv",
+         "column 'size' of {folder}/words.csv holds text"),
+        ("--label kind --anchors {folder}/nobody.csv", "column 'between' of {folder}/nobody.csv "
+         "has 1 missing value(s), the first in row 1"),
+        ("--label kind --anchors {folder}/holes.csv", "column 'ears' of {folder}/holes.csv has 1 "
+         "missing value(s), the first in row 1"),
         ("--label kind --anchors {folder}/pairs.csv --gate equivalence", "only --gate reject"),
         ("--true kind", "--given is missing: name the column of given labels"),
-        ("--true kind --given gvien", "there is no column 'gvien'"),
+        ("--true kind --given gvien", "rows.csv has no column 'gvien'"),
+        ("--true kind --given kind", "--true and --given both name the column 'kind'"),
+        ("--true a --given b --codes {folder}/codes.csv", "--codes goes with --anchors"),
+        ("--true a --given b --weight w", "--weight goes with --anchors; --true and --given count"),
+        ("--true a --given b --group g", "--group goes with --anchors"),
+        ("--true a --given b --scheme one-vs-rest", "--scheme goes with --anchors"),
+        ("--true a --given b --tolerance 0", "--tolerance goes with --anchors"),
+        ("--true a --given b --formula size", "--formula goes with --anchors"),
+        ("--label kind --anchors {folder}/pairs.csv --codes {folder}/codes.csv",
+         "--codes goes with --scheme output-codes, but it is one-vs-one"),
         ("--true kind --given kind --label kind", "run the two tests one after the other"),
     ],
 )  # fmt: skip
 def test_bad_input_gets_its_sentence(command, folder, options, message):
     outcome = command(f"multiclass {folder}/rows.csv {options.format(folder=folder)}")
     assert outcome.exit_code == 2
-    assert message in " ".join(outcome.stderr.split())
+    assert message.format(folder=folder) in " ".join(outcome.stderr.split())

@@ -66,6 +66,14 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     assert "2 of 3 splits were tested; nothing is known of the others." in sheet.verdict
 
 
+def test_words_say_how_interval_and_pvalue_may_differ(leaning):
+    words = dict(sheet_of(leaning, View()).words)
+    assert (
+        "Near the level the two may disagree: the p-value decides" in words["Interval of a split"]
+    )
+    assert "may be estimated below 0" in words["Alpha and beta of a split"]
+
+
 def test_intervals_follow_the_significance(leaning):
     assert "99% from -0.303 to -0.097" in sheet_of(leaning, View(significance=0.01)).verdict
 
@@ -125,7 +133,7 @@ def confusion():
 
 def test_the_matrix_says_which_confusion_is_the_most_frequent(confusion):
     sheet = sheet_of(confusion, View())
-    assert sheet.headline == "Unevenly: 'cat' is labelled 'dog' in 25.0% of rows."
+    assert sheet.headline == "Unevenly: 25.0% of rows truly 'cat' are labelled 'dog'."
     assert "with classes of unequal size, uniform noise breaks them too" in sheet.verdict
     assert sheet.tables[0].rows[0] == ("truly 'cat'", "30", "10", "0")
 
@@ -135,6 +143,9 @@ def test_a_matrix_that_fits_uniform_noise_shows_nothing():
     sheet = sheet_of(eo.confusion_test(true, true), View())
     assert sheet.headline.startswith("Not shown to be uneven")
     assert "which does not show that flips are uniform" in sheet.verdict
+    assert sheet.keys[0].more == "no flip seen"
+    assert not any("chi2" in value for _, value in sheet.facts)
+    assert sheet.pictures()["confusion"].caption().finding == "No label is wrong."
 
 
 def test_the_matrix_is_drawn_and_reported(confusion, tmp_path):

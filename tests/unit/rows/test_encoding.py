@@ -208,7 +208,7 @@ def test_anchors_without_names_cannot_be_encoded(refused, data):
 
 
 def test_anchors_of_text_need_data_of_text(refused, data, cases):
-    with refused("anchors has columns of text but X has numbers only", eo.AnchorError):
+    with refused("anchors has text in 'site' but X has numbers only", eo.AnchorError):
         eo.asymmetry_test(data[["age"]].to_numpy(), data["y"], eo.Anchors(cases))
 
 

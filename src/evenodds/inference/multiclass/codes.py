@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.validation import check_whole
+from evenodds.validation import check_choice, check_whole
 
 # Up to this many classes every split is a column: 2^(K - 1) - 1 of them, 31 for six.
 MOST_EXHAUSTIVE = 6
@@ -68,8 +68,10 @@ def build_codes(n_classes: int, *, kind: Kind | None = None, seed: int = 0) -> O
     >>> len(build_codes(4).columns())
     7
     """
-    check_whole(n_classes, "n_classes", at_least=3)
-    chosen = kind or ("exhaustive" if n_classes <= MOST_EXHAUSTIVE else "dense")
+    n_classes = check_whole(n_classes, "n_classes", at_least=3)
+    usual = "exhaustive" if n_classes <= MOST_EXHAUSTIVE else "dense"
+    chosen = usual if kind is None else check_choice(kind, "kind", get_args(Kind))
+    rng = np.random.default_rng(check_whole(seed, "seed"))
     if chosen == "exhaustive":
         if n_classes > 2 * MOST_EXHAUSTIVE:
             raise InputError(
@@ -78,7 +80,6 @@ def build_codes(n_classes: int, *, kind: Kind | None = None, seed: int = 0) -> O
             )
         rest = product((1, -1), repeat=n_classes - 1)
         return OutputCodes(np.array([(1, *column) for column in rest if -1 in column]).T)
-    rng = np.random.default_rng(seed)
     share = (0.5, 0.0, 0.5) if chosen == "dense" else (0.25, 0.5, 0.25)
     bits = DENSE_LENGTH if chosen == "dense" else SPARSE_LENGTH
     wanted = math.ceil(bits * math.log2(n_classes))

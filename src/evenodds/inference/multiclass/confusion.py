@@ -1,112 +1,22 @@
 """Tests of a whole confusion matrix: rows whose true class is known beside the given one."""
 
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from evenodds.errors import InputError
-from evenodds.inference.multiplicity import holm
-from evenodds.inference.presented import Presented
-from evenodds.inference.provenance import versions_in_use
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult, MatrixTest
 from evenodds.rows.classes import read_classes
 from evenodds.validation import FloatArray, check_whole
 
-CONFUSION_SCHEMA = 1
 # Fewer rows expected in a cell than this, and p-values are drawn instead of looked up.
 FEW_EXPECTED = 5.0
+# A block of draws takes a few megabytes with fifty classes.
+DRAWS_AT_ONCE = 500
 
 Counts = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixTest:
-    """One hypothesis about a confusion matrix.
-
-    Attributes
-    ----------
-    name : {"uniform", "symmetry", "homogeneity"}
-    statistic, pvalue : float
-    degrees_of_freedom : int
-    reference : {"chi2", "Monte Carlo"}
-        What the statistic is compared with; drawn where a cell has few rows.
-    """
-
-    name: str
-    statistic: float
-    pvalue: float
-    degrees_of_freedom: int
-    reference: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfusionTestResult(Presented):
-    """Outcome of the tests of a confusion matrix.
-
-    Attributes
-    ----------
-    classes : tuple
-        Names, in the order of rows and columns.
-    counts : tuple of tuple of int
-        Rows by true class (down) and given label (across).
-    uniform, symmetry, homogeneity : MatrixTest
-        Flips go to every other class alike; as many go from i to j as from j to i; given labels
-        are as frequent as true classes.
-    noise_rate : float
-        Share of rows whose label is wrong.
-    versions : dict
-        Of the libraries that the numbers depend on.
-    """
-
-    classes: tuple[Any, ...]
-    counts: tuple[tuple[int, ...], ...]
-    uniform: MatrixTest
-    symmetry: MatrixTest
-    homogeneity: MatrixTest
-    noise_rate: float
-    versions: dict[str, str] = field(default_factory=versions_in_use)
-
-    @property
-    def pvalue(self) -> float:
-        """Of the uniform-noise hypothesis, the question of this house."""
-        return self.uniform.pvalue
-
-    @property
-    def n_rows(self) -> int:
-        """Rows with both labels."""
-        return sum(map(sum, self.counts))
-
-    def flip_rates(self) -> FloatArray:
-        """Return the share of each true class given each label."""
-        table = np.array(self.counts, dtype=np.float64)
-        return np.asarray(table / table.sum(axis=1, keepdims=True))
-
-    def adjusted_pvalues(self) -> dict[str, float]:
-        """Return the three p-values by name, adjusted by Holm's method."""
-        tests = (self.uniform, self.symmetry, self.homogeneity)
-        adjusted = holm([test.pvalue for test in tests]).tolist()
-        return {test.name: level for test, level in zip(tests, adjusted, strict=True)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": CONFUSION_SCHEMA, "pvalue": self.pvalue, **asdict(self)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        if values.get("schema_version") != CONFUSION_SCHEMA:
-            raise InputError(
-                f"this result has schema version {values.get('schema_version')!r} but this "
-                f"evenodds reads {CONFUSION_SCHEMA}: test the data again."
-            )
-        known = {part.name: values[part.name] for part in fields(cls)}
-        known["classes"] = tuple(known["classes"])
-        known["counts"] = tuple(tuple(row) for row in known["counts"])
-        for name in ("uniform", "symmetry", "homogeneity"):
-            known[name] = MatrixTest(**known[name])
-        return cls(**known)
 
 
 def confusion_test(
@@ -164,9 +74,21 @@ def confusion_test(
     >>> result.pvalue < 0.001, round(result.noise_rate, 3)
     (True, 0.078)
     """
-    check_whole(draws, "draws", at_least=99)
-    counts, names = _counted(true, given)
-    rng = np.random.default_rng(seed)
+    return confusion_of(true, given, draws=draws, seed=seed)
+
+
+def confusion_of(
+    true: Any,
+    given: Any,
+    *,
+    draws: int = 9999,
+    seed: int = 0,
+    called: tuple[str, str] = ("true", "given"),
+) -> ConfusionTestResult:
+    """Test labels that messages call by names of their own; see `confusion_test`."""
+    draws = check_whole(draws, "draws", at_least=99)
+    rng = np.random.default_rng(check_whole(seed, "seed"))
+    counts, names = _counted(true, given, called)
     return ConfusionTestResult(
         classes=names,
         counts=tuple(tuple(int(cell) for cell in row) for row in counts),
@@ -177,10 +99,10 @@ def confusion_test(
     )
 
 
-def _counted(true: Any, given: Any) -> tuple[Counts, tuple[Any, ...]]:
+def _counted(true: Any, given: Any, called: tuple[str, str]) -> tuple[Counts, tuple[Any, ...]]:
     """Return the table of true by given labels."""
-    known = read_classes(true, "true")
-    codes = read_classes(given, "given", known=known.names).codes
+    known = read_classes(true, called[0], for_two="audit_test (evenodds audit)")
+    codes = read_classes(given, called[1], known=known.names).codes
     if len(codes) != len(known.codes):
         raise InputError(
             f"true has {len(known.codes)} rows but given has {len(codes)}: give both labels of the "
@@ -194,9 +116,9 @@ def _counted(true: Any, given: Any) -> tuple[Counts, tuple[Any, ...]]:
 def _uniform(counts: Counts, draws: int, rng: np.random.Generator) -> MatrixTest:
     """Test that flips go from every class to every other class alike."""
     n_classes, sizes = len(counts), counts.sum(axis=1)
+    every = range(n_classes)
     flipped = int(counts.sum() - counts.trace())
     degrees = n_classes * (n_classes - 1) - 1
-    statistic = float(_pearson(counts[None], sizes)[0])
     if flipped == 0:
         return MatrixTest(
             name="uniform",
@@ -205,11 +127,14 @@ def _uniform(counts: Counts, draws: int, rng: np.random.Generator) -> MatrixTest
             degrees_of_freedom=degrees,
             reference="chi2",
         )
+    statistic = float(
+        sum(_pearson(counts[[k]], k, int(sizes[k]), flipped / counts.sum())[0] for k in every)
+    )
     least = float(sizes.min()) * flipped / counts.sum() / (n_classes - 1)
     if least >= FEW_EXPECTED:
         pvalue, reference = float(chdtrc(degrees, statistic)), "chi2"
     else:
-        drawn = _pearson(_uniform_draws(sizes, flipped, draws, rng), sizes)
+        drawn = _uniform_draws(sizes, flipped, draws, rng)
         pvalue, reference = _drawn_pvalue(drawn, statistic), "Monte Carlo"
     return MatrixTest(
         name="uniform",
@@ -220,30 +145,32 @@ def _uniform(counts: Counts, draws: int, rng: np.random.Generator) -> MatrixTest
     )
 
 
-def _pearson(tables: Counts, sizes: Counts) -> FloatArray:
-    """Return Pearson's statistic against uniform flips, table by table."""
-    n_classes = len(sizes)
-    kept = np.einsum("tkk->t", tables)
-    rate = 1 - kept / sizes.sum()
-    away = sizes[None, :] * rate[:, None] / (n_classes - 1)
-    expected = np.repeat(away[:, :, None], n_classes, axis=2)
-    diagonal = np.arange(n_classes)
-    expected[:, diagonal, diagonal] = sizes[None, :] * (1 - rate)[:, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        parts = np.where(expected > 0, (tables - expected) ** 2 / expected, 0.0)
-    return np.asarray(parts.sum(axis=(1, 2)))
+def _pearson(labels: Counts, own: int, size: int, rate: float) -> FloatArray:
+    """Return what one true class adds to Pearson's statistic, for each count of its labels."""
+    expected = np.full(labels.shape[1], size * rate / (labels.shape[1] - 1))
+    expected[own] = size * (1 - rate)
+    # Where every label is flipped none is expected to stay, and none does.
+    seen = expected > 0
+    return np.asarray(((labels[:, seen] - expected[seen]) ** 2 / expected[seen]).sum(axis=1))
 
 
-def _uniform_draws(sizes: Counts, flipped: int, draws: int, rng: np.random.Generator) -> Counts:
-    """Return tables of uniform noise with this many flips among these rows."""
-    n_classes = len(sizes)
+def _uniform_draws(sizes: Counts, flipped: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Return Pearson's statistics of uniform noise with this many flips among these rows.
+
+    One true class at a time: whole tables of fifty classes would fill a gigabyte.
+    """
+    n_classes, rate = len(sizes), flipped / sizes.sum()
     out = rng.multivariate_hypergeometric(sizes, flipped, size=draws)
-    tables = np.zeros((draws, n_classes, n_classes), dtype=np.int64)
+    statistics = np.zeros(draws)
     for k in range(n_classes):
-        others = [m for m in range(n_classes) if m != k]
-        tables[:, k, others] = rng.multinomial(out[:, k], np.full(n_classes - 1, 1 / len(others)))
-        tables[:, k, k] = sizes[k] - out[:, k]
-    return tables
+        labels = np.insert(
+            rng.multinomial(out[:, k], np.full(n_classes - 1, 1 / (n_classes - 1))),
+            k,
+            sizes[k] - out[:, k],
+            axis=1,
+        )
+        statistics += _pearson(labels, k, int(sizes[k]), rate)
+    return statistics
 
 
 def _balance(counts: Counts, name: str, draws: int, rng: np.random.Generator) -> MatrixTest:
@@ -259,9 +186,13 @@ def _balance(counts: Counts, name: str, draws: int, rng: np.random.Generator) ->
         pvalue, reference = float(chdtrc(degrees, statistic[0])), "chi2"
     else:
         # Under symmetry each exchanged row went either way alike.
-        forth = rng.binomial(exchanged, 0.5, size=(draws, len(exchanged)))
-        drawn, _ = measure(2.0 * forth - exchanged, exchanged, len(counts))
-        pvalue, reference = _drawn_pvalue(drawn, float(statistic[0])), "Monte Carlo"
+        drawn = []
+        for start in range(0, draws, DRAWS_AT_ONCE):
+            size = (min(DRAWS_AT_ONCE, draws - start), len(exchanged))
+            forth = rng.binomial(exchanged, 0.5, size=size)
+            drawn.append(measure(2.0 * forth - exchanged, exchanged, len(counts))[0])
+        pvalue = _drawn_pvalue(np.concatenate(drawn), float(statistic[0]))
+        reference = "Monte Carlo"
     return MatrixTest(
         name=name,
         statistic=float(statistic[0]),

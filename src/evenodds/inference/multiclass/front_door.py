@@ -16,7 +16,8 @@ from evenodds.inference.multiclass.checks import (
     shape_check,
 )
 from evenodds.inference.multiclass.codes import read_codes
-from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_test
+from evenodds.inference.multiclass.confusion import confusion_test
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult
 from evenodds.inference.multiclass.crossing import Problem, SplitAnchors
 from evenodds.inference.multiclass.records import tested_record, untested_record
 from evenodds.inference.multiclass.results import MulticlassTestResult
@@ -35,7 +36,7 @@ from evenodds.model.softmax.climb import ClassFit, fit_classes
 from evenodds.model.softmax.flips import FlipFamily, pairs_family, split_leaning, uniform_family
 from evenodds.model.softmax.sums import ClassData
 from evenodds.rows.classes import ClassRows, read_class_rows
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, join_quoted
 
 
 def multiclass_test(
@@ -138,6 +139,7 @@ def multiclass_test(
         raise InputError(f"codes goes with scheme='output-codes', but scheme is {checked!r}.")
     audited = _read_audit(audit)
     rows = read_class_rows(X, y, sample_weight=sample_weight, groups=groups, formula=formula)
+    _check_audit(audited, rows)
     return run_on_class_rows(rows, anchors, checked, codes=codes, audit=audited)
 
 
@@ -217,6 +219,18 @@ def _read_audit(audit: Any) -> ConfusionTestResult | None:
     if not isinstance(audit, (tuple, list)) or len(audit) != 2:
         raise InputError("audit must be a tuple (true, given): both labels of the audited rows.")
     return confusion_test(*audit)
+
+
+def _check_audit(audit: ConfusionTestResult | None, rows: ClassRows) -> None:
+    """Refuse an audit of other classes; one that never met a rare class will do."""
+    strange = [
+        name for name in (audit.classes if audit else ()) if rows.classes.number(name) is None
+    ]
+    if strange:
+        raise InputError(
+            f"audit has class {strange[0]!r}, which no label has: the classes are "
+            f"{join_quoted(rows.classes.names)}; give audited rows of this data."
+        )
 
 
 def _check_counts(rows: ClassRows, counts: FloatArray) -> None:

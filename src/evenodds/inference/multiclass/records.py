@@ -45,16 +45,17 @@ def tested_record(
     if found is None:
         return split
     beyond = abs(found.asymmetry) > 1
+    asymmetry = min(max(found.asymmetry, -1.0), 1.0)
     out, into = len(split.negative) * found.rate, len(split.positive) * found.rate
     return replace(
         split,
         statistic=found.statistic,
         pvalue=found.pvalue,
         adjusted_pvalue=found.adjusted,
-        asymmetry=min(max(found.asymmetry, -1.0), 1.0),
+        asymmetry=asymmetry,
         standard_error=found.standard_error,
-        # The curve was fitted with another asymmetry, which must not make a rate negative.
-        alpha=max(out - found.asymmetry / 2, 0.0),
-        beta=max(into + found.asymmetry / 2, 0.0),
+        # Not cut off at 0: the two must differ by the asymmetry beside them.
+        alpha=out - asymmetry / 2,
+        beta=into + asymmetry / 2,
         diagnostics=(BEYOND, *checks) if beyond else checks,
     )

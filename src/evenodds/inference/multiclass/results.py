@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from evenodds.errors import InputError
-from evenodds.inference.multiclass.confusion import ConfusionTestResult
+from evenodds.inference.multiclass.confusion_result import ConfusionTestResult
 from evenodds.inference.multiclass.splits import Scheme
 from evenodds.inference.presented import Presented
 from evenodds.inference.profile import ConfidenceInterval
@@ -37,7 +37,8 @@ class SplitRecord:
         How many more negatives than positives change sides, beyond what uniform noise gives
         (for a pair simply ``beta - alpha``).
     alpha, beta : float or None
-        Estimated share of positives labelled negative, and of negatives labelled positive.
+        Estimated share of positives labelled negative, and of negatives labelled positive. For
+        a pair they differ by the asymmetry, so that one near 0 may be estimated below it.
     n_rows, n_anchors : int
         Rows labelled with a class of either side; toss-ups.
     untested : str
@@ -73,7 +74,11 @@ class SplitRecord:
         return self.adjusted_pvalue is not None and self.adjusted_pvalue < significance
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
-        """Return an interval for the asymmetry of this split alone."""
+        """Return an interval for the asymmetry of this split alone.
+
+        It is read where the split leans as estimated, the p-value where it does not lean: near
+        the level, one may exclude an even split and the other not.
+        """
         from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
 
         check_between(level, "level", 0, 1, closed="neither")
@@ -133,6 +138,12 @@ class MulticlassTestResult(Presented):
         return min(s.adjusted_pvalue for s in self.splits if s.adjusted_pvalue is not None)
 
     @property
+    def statistic(self) -> float:
+        """Standardised asymmetry of the split with the smallest adjusted p-value."""
+        surest = min(self.tested, key=lambda s: (s.adjusted_pvalue or 0.0, s.pvalue or 0.0))
+        return surest.statistic or 0.0
+
+    @property
     def tested(self) -> tuple[SplitRecord, ...]:
         """The splits that were tested."""
         return tuple(split for split in self.splits if split.tested)
@@ -168,7 +179,12 @@ class MulticlassTestResult(Presented):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
-        document = {"schema_version": MULTICLASS_SCHEMA, "pvalue": self.pvalue, **asdict(self)}
+        document = {
+            "schema_version": MULTICLASS_SCHEMA,
+            "pvalue": self.pvalue,
+            "statistic": self.statistic,
+            **asdict(self),
+        }
         if self.audit is not None:
             document["audit"] = self.audit.to_dict()
         if self.scheme == "one-vs-one":

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.multiclass.codes import OutputCodes
@@ -109,10 +111,14 @@ def _listed(splits: list[Split], scheme: Scheme, classes: Classes) -> str:
 
 def _read_key(key: Any, scheme: Scheme, classes: Classes, splits: list[Split]) -> Split:
     """Read what names a split: a pair, a class, the number of a column, or text as in files."""
-    if scheme == "output-codes" and isinstance(key, int) and not isinstance(key, bool):
+    if (
+        scheme == "output-codes"
+        and isinstance(key, (int, np.integer))
+        and not isinstance(key, bool)
+    ):
         if not 0 <= key < len(splits):
             raise AnchorError(f"anchors names column {key} but codes has {len(splits)} columns.")
-        return splits[key]
+        return splits[int(key)]
     if scheme == "one-vs-rest" and classes.number(key) is not None:
         return _against_the_rest(_number(key, classes), classes)
     sides: tuple[Any, ...] = key if isinstance(key, tuple) else tuple(str(key).split(AGAINST))

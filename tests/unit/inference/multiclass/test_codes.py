@@ -52,3 +52,22 @@ def test_an_exhaustive_code_of_many_classes_is_refused():
 def test_codes_need_a_row_a_class(animals, pairs):
     with pytest.raises(eo.InputError, match="codes has 3 rows but there are 4 classes"):
         eo.multiclass_test(*animals, pairs, scheme="output-codes", codes=[[1], [1], [-1]])
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "settings", "message"),
+    [
+        (8, {"seed": -1}, "seed is -1 but must be a whole number"),
+        (4, {"seed": "a"}, "seed is 'a' but must be a number"),
+        (4, {"kind": "foo"}, "kind is 'foo' but must be one of 'exhaustive', 'dense' or 'sparse'"),
+        (4, {"kind": ""}, "kind is '' but must be one of"),
+        (2, {}, "n_classes is 2 but must be a whole number of at least 3"),
+    ],
+)
+def test_settings_that_build_no_code_are_refused(n_classes, settings, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.build_codes(n_classes, **settings)
+
+
+def test_a_whole_float_is_a_number_of_classes():
+    assert eo.build_codes(4.0) == eo.build_codes(4)

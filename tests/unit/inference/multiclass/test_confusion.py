@@ -1,6 +1,7 @@
 """Tests of a whole confusion matrix."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -93,7 +94,8 @@ def test_another_schema_is_refused():
 @pytest.mark.parametrize(
     ("true", "given", "message"),
     [
-        ([0, 0, 1, 1], [0, 0, 1, 1], "true has two labels only"),
+        ([0, 0, 1, 1], [0, 0, 1, 1], "true has two labels only .* for two use audit_test"),
+        ([0, "0", 1] * 2, [0, "0", 1] * 2, "true has labels 0 and '0', which print alike"),
         ([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 3], "given has label 3, which is none of 0, 1 and 2"),
         ([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2], "true has 6 rows but given has 5"),
         ([0, 0, 1, 1, 2], [0, 0, 1, 1, 2], "label 2 is seen once in true, in row 4"),
@@ -108,3 +110,64 @@ def test_labels_that_cannot_be_used_are_refused(true, given, message):
 def test_too_few_draws_are_refused():
     with pytest.raises(eo.InputError, match="draws is 10 but must be"):
         eo.confusion_test(*unrolled(COUNTS), draws=10)
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 0.5])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(eo.InputError, match=f"seed is {seed!r} but must be"):
+        eo.confusion_test(*unrolled(COUNTS), seed=seed)
+
+
+def whole_tables(counts, draws, seed):
+    """Return the three drawn p-values from all tables at once."""
+    counts, rng = np.array(counts), np.random.default_rng(seed)
+    n_classes, sizes = len(counts), counts.sum(axis=1)
+    flipped = counts.sum() - counts.trace()
+    out = rng.multivariate_hypergeometric(sizes, flipped, size=draws)
+    tables = np.zeros((draws + 1, n_classes, n_classes))
+    tables[0] = counts
+    for k in range(n_classes):
+        others = np.arange(n_classes) != k
+        even = np.full(n_classes - 1, 1 / (n_classes - 1))
+        tables[1:, k, others] = rng.multinomial(out[:, k], even)
+        tables[1:, k, k] = sizes[k] - out[:, k]
+    rate = flipped / counts.sum()
+    expected = np.repeat(sizes[:, None] * rate / (n_classes - 1), n_classes, axis=1)
+    np.fill_diagonal(expected, sizes * (1 - rate))
+    drawn = [((tables - expected) ** 2 / expected).sum(axis=(1, 2))]
+    upper = np.triu_indices(n_classes, 1)
+    both = (counts + counts.T)[upper]
+    for name in ("symmetry", "homogeneity"):
+        forth = np.vstack([counts[upper], rng.binomial(both, 0.5, size=(draws, len(both)))])
+        swapped = np.zeros((draws + 1, n_classes, n_classes))
+        swapped[:, *upper] = forth
+        swapped[:, upper[1], upper[0]] = both - forth
+        margins = (swapped.sum(axis=2) - swapped.sum(axis=1))[:, 1:]
+        spread = np.diag((counts + counts.T).sum(axis=1) - 2 * counts.diagonal())
+        spread = (spread - counts - counts.T + 2 * np.diag(counts.diagonal()))[1:, 1:]
+        drawn.append(
+            ((2 * forth - both) ** 2 / both).sum(axis=1)
+            if name == "symmetry"
+            else np.einsum("ti,ij,tj->t", margins, np.linalg.inv(spread), margins)
+        )
+    return [(values >= values[0] * (1 - 1e-9)).mean() for values in drawn]
+
+
+def test_draws_in_blocks_are_those_of_whole_tables():
+    few = [[18, 2, 1], [1, 22, 1], [1, 3, 13]]
+    result = eo.confusion_test(*unrolled(few), draws=1200, seed=3)
+    found = [test.pvalue for test in (result.uniform, result.symmetry, result.homogeneity)]
+    assert found == pytest.approx(whole_tables(few, 1200, 3))
+
+
+def test_fifty_classes_do_not_fill_the_memory():
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(50), 20)
+    given = np.where(rng.random(1000) < 0.3, rng.integers(0, 50, 1000), true)
+    tracemalloc.start()
+    result = eo.confusion_test(true, given, draws=2000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert {result.uniform.reference, result.symmetry.reference} == {"Monte Carlo"}
+    # Whole tables of 2,000 draws take 40 MB, and their expected counts as much again.
+    assert peak < 30e6

@@ -89,7 +89,7 @@ def test_output_codes_take_splits_by_name_or_number(animals, singles):
     assert found.statistic == pytest.approx(one.splits[0].statistic)
     codes = [[1], [-1], [-1], [-1]]
     by_number = eo.multiclass_test(
-        *animals, {0: singles["cat"]}, scheme="output-codes", codes=codes
+        *animals, {np.int64(0): singles["cat"]}, scheme="output-codes", codes=codes
     )
     assert by_number.splits[0].statistic == pytest.approx(found.statistic)
     assert sum(split.tested for split in by_name.splits) == 1

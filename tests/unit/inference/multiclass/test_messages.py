@@ -27,8 +27,11 @@ TOSS_UP = eo.Anchors([[1.2, 0.0]])
         ({("cat", "dog"): TOSS_UP}, {"scheme": "all"}, "scheme is 'all' but must be one of"),
         ({("cat", "dog"): TOSS_UP}, {"codes": [[1]]}, "codes goes with scheme='output-codes'"),
         ({("cat", "dog"): TOSS_UP}, {"audit": [1]}, "audit must be a tuple"),
+        ({("cat", "dog"): TOSS_UP}, {"audit": (["cat", "dog", "emu"] * 2,) * 2},
+         "audit has class 'emu', which no label has: the classes are 'cat', 'dog', 'fox' and"),
+        ({np.int64(7): TOSS_UP}, {"scheme": "output-codes"}, "names column 7 but codes has 7"),
     ],
-)
+)  # fmt: skip
 def test_what_anchors_and_settings_lack_is_said(animals, anchors, settings, message):
     with pytest.raises(eo.InputError, match=message):
         eo.multiclass_test(*animals, anchors, **settings)
@@ -78,6 +81,13 @@ def test_a_label_column_that_is_not_there_is_named(animals):
         eo.multiclass_test(frame, "knid", {("cat", "dog"): TOSS_UP})
     with pytest.raises(eo.InputError, match="y is 'kind' but X has no columns with names"):
         eo.multiclass_test(animals[0], "kind", {("cat", "dog"): TOSS_UP})
+
+
+def test_toss_ups_of_text_are_refused_where_the_data_has_numbers(animals):
+    frame = pd.DataFrame(animals[0], columns=["size", "ears"])
+    words = eo.Anchors(pd.DataFrame({"size": ["big"], "ears": [1.0]}))
+    with pytest.raises(eo.AnchorError, match="anchors has text in 'size' but X has numbers only"):
+        eo.multiclass_test(frame, animals[1], {("cat", "dog"): words})
 
 
 def test_collections_of_dask_are_refused(animals):
