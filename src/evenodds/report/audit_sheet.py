@@ -29,6 +29,8 @@ DRAWN: Final = {
 }
 TESTS: Final = {
     "boschloo": "Boschloo's exact unconditional test",
+    "exact": "exact unconditional test",
+    "likelihood": "likelihood-ratio test",
     "score": "score test",
 }
 

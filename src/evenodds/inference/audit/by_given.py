@@ -27,6 +27,8 @@ LINE_POINTS = 65
 MOST_STEPS = 60
 SETTLED = 1e-13
 LARGEST_Z = 1000.0
+# Near the estimate the slope of the root is told from a value no smaller than this.
+LEAST_ROOT = 0.05
 # Shares and rates are kept this far from 0 and 1 where they divide.
 NEARLY_ZERO = 1e-12
 
@@ -116,6 +118,25 @@ class AuditByGiven:
         distance = float(gradient @ (self.seen.vector - shares))
         standard_error = max(np.sqrt(variance), abs(distance) / LARGEST_Z, 1e-150)
         return Slanting(float(distance / standard_error), float(-1 / standard_error))
+
+    def root_at(self, value: float, quantity: Quantity = "asymmetry") -> Slanting:
+        """Return the signed root of the likelihood ratio, for audits too small for the score.
+
+        It needs no variance, which may vanish under the hypothesis.
+        """
+        fit, seen = self.constrained(value, quantity), self.seen
+        estimates = {"alpha": seen.alpha, "beta": seen.beta, "asymmetry": seen.beta - seen.alpha}
+        gap = estimates[quantity] - value
+        size = float(np.sqrt(max(2 * (self._fitted(seen) - self._fitted(fit)), 0.0)))
+        return Slanting(float(np.sign(gap)) * size, -max(size, LEAST_ROOT) / max(abs(gap), 1e-3))
+
+    def _fitted(self, sample: GivenSample) -> float:
+        """Return the log-likelihood of the three shares."""
+        sizes, hits = self.sizes, self.sizes * self.seen.vector
+        shares = np.clip(sample.vector, 0.0, 1.0)
+        # A share that the fit puts at 0 or 1 against the counts is a hair inside.
+        inside = np.where((hits > 0) & (hits < sizes), _inside(shares), shares)
+        return float((xlogy(hits, inside) + xlog1py(sizes - hits, -inside)).sum())
 
     def constrained(self, value: float, quantity: Quantity = "asymmetry") -> GivenSample:
         """Return the likeliest shares under a hypothesis, searched along its line of rates."""

@@ -2,11 +2,8 @@
 
 from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.profile import Alternative
+from evenodds.inference.audit.exact_given import fewest_wrong
 from evenodds.inference.results import Diagnostic
-
-# Below this many wrong labels expected, a score test is lopsided.
-FEW_WRONG = 5.0
 
 
 def better_than_chance(alpha: float, beta: float) -> Diagnostic:
@@ -46,24 +43,20 @@ def size_check(flips: Flips, exact: bool) -> Diagnostic:
     )
 
 
-def given_size_check(audit: AuditByGiven, alternative: Alternative) -> Diagnostic:
-    """Check that enough wrong labels are expected among either given class."""
-    null = audit.constrained(0.0)
-    fewest = min(
-        null.wrong_positive * audit.flips.given_positive,
-        null.wrong_negative * audit.flips.given_negative,
-    )
-    enough = fewest >= FEW_WRONG
-    consequence = (
-        "enough for the score test"
-        if enough
-        else "so that a two-sided p-value is about right but a one-sided one may be half or twice "
-        "its true size; audit more rows of that label"
-    )
+def given_size_check(audit: AuditByGiven, method: str) -> Diagnostic:
+    """Say on what the p-value rests, and doubt what is not exact with few wrong labels."""
+    fewest = fewest_wrong(audit)
+    consequence = {
+        "score": "enough for the score test",
+        "exact": "so p-value and intervals are exact for the counts given, and cautious",
+        "likelihood": "too few for the score test, and too many rows for an exact one: p-value "
+        "and intervals are those of the likelihood ratio, whose level may be off by half; audit "
+        "more rows of that label",
+    }[method]
     return Diagnostic(
         name="audit size",
-        message=f"With equal flips {fewest:.1f} wrong labels are expected among the audited rows "
-        f"of one given class, {consequence}.",
-        concern=not enough and alternative != "two-sided",
+        message=f"Down to {fewest:.1f} wrong or right labels are seen, or expected with equal "
+        f"flips, among the audited rows of one given class, {consequence}.",
+        concern=method == "likelihood",
         statistic=fewest,
     )

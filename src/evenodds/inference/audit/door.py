@@ -1,6 +1,6 @@
 """The front door for rows whose true label was looked up."""
 
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.checks import better_than_chance, given_size_check, size_check
@@ -13,8 +13,15 @@ from evenodds.inference.audit.counts import (
     refuse_needless_counts,
 )
 from evenodds.inference.audit.exact import exact_pvalues, exact_z
+from evenodds.inference.audit.exact_given import given_pvalues, given_z, is_countable, is_small
 from evenodds.inference.audit.result import AuditTestResult, SampledBy
-from evenodds.inference.audit.tables import exact_table, given_table, score_table
+from evenodds.inference.audit.tables import (
+    exact_table,
+    given_exact_table,
+    given_root_table,
+    given_table,
+    score_table,
+)
 from evenodds.inference.audit.two_proportions import score_z
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import check_alternative
@@ -86,8 +93,11 @@ def audit_test(
     .. math:: \alpha = \frac{q_0 (1 - s)}{q_0 (1 - s) + (1 - q_1) s}, \quad
               \beta = \frac{q_1 s}{q_1 s + (1 - q_0)(1 - s)},
 
-    the error of :math:`s` included. Where few wrong labels are expected its two-sided level
-    holds, but the two tails share it unevenly; a diagnostic says so.
+    the error of :math:`s` included. With fewer than 5 wrong labels in a given class, seen or
+    expected, its variance may vanish under the null hypothesis: then the p-value is the exact
+    unconditional one for :math:`s` as counted, tables ordered by the likelihood ratio, and the
+    interval inverts it. Where there are too many tables to go through (about 150 rows of either
+    label) the root of the likelihood ratio takes its place, and a diagnostic says so.
 
     It cannot be trusted if the rows were chosen by anything that goes with the labels being
     wrong (suspicious rows first), or if the audit itself errs.
@@ -167,14 +177,18 @@ def _by_given(
 ) -> AuditTestResult:
     """Run the test of an audit by given class."""
     alpha, beta = audit.seen.alpha, audit.seen.beta
-    profile = given_table(audit)
+    method = given_method(audit)
+    if method == "exact":
+        profile = given_exact_table(audit, given_z(audit, 0.0))
+    else:
+        profile = given_table(audit) if method == "score" else given_root_table(audit)
     return AuditTestResult(
         statistic=profile.at_zero,
-        pvalue=Reference().pvalue(profile.at_zero, alternative),
+        pvalue=_given_pvalue(audit, alternative),
         asymmetry=beta - alpha,
         alpha=alpha,
         beta=beta,
-        method="score",
+        method=method,
         alternative=alternative,
         sampled_by="given",
         positive=positive,
@@ -182,7 +196,7 @@ def _by_given(
         n_rows=audit.flips.n_rows,
         counts=audit.flips,
         given_counts=(audit.given_negative, audit.given_positive),
-        diagnostics=(given_size_check(audit, alternative), better_than_chance(alpha, beta)),
+        diagnostics=(given_size_check(audit, method), better_than_chance(alpha, beta)),
         profile=profile,
     )
 
@@ -192,10 +206,31 @@ def audit_pvalue(
 ) -> float:
     """Return the p-value alone, without interval and checks: what simulations need."""
     if given_counts is not None:
-        return Reference().pvalue(AuditByGiven(flips, *given_counts).at(0.0).z, alternative)
+        return _given_pvalue(AuditByGiven(flips, *given_counts), alternative)
     if flips.fewest_expected >= SMALL_CELL:
         counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
         return Reference().pvalue(float(score_z(*counts, 0.0)), alternative)
-    greater, less = exact_pvalues(flips, 0.0, ZOOMS)
+    return _on_the_side(exact_pvalues(flips, 0.0, ZOOMS), alternative)
+
+
+def given_method(audit: AuditByGiven) -> Literal["exact", "likelihood", "score"]:
+    """Return how an audit by given class is tested."""
+    if not is_small(audit):
+        return "score"
+    return "exact" if is_countable(audit) else "likelihood"
+
+
+def _given_pvalue(audit: AuditByGiven, alternative: Alternative) -> float:
+    """Return the p-value of an audit by given class."""
+    method = given_method(audit)
+    if method == "exact":
+        return _on_the_side(given_pvalues(audit, 0.0), alternative)
+    found = audit.at(0.0) if method == "score" else audit.root_at(0.0)
+    return Reference().pvalue(found.z, alternative)
+
+
+def _on_the_side(pvalues: tuple[float, float], alternative: Alternative) -> float:
+    """Return the p-value asked for, from those against a larger and a smaller asymmetry."""
+    greater, less = pvalues
     both = min(2 * min(greater, less), 1.0)
     return {"two-sided": both, "greater": greater, "less": less}[alternative]

@@ -39,8 +39,9 @@ class AuditTestResult(Presented):
     alpha, beta : float
         Share of the true positives that are labelled negative, and of the true negatives
         that are labelled positive.
-    method : {"boschloo", "score"}
-        The exact unconditional test, or the score test.
+    method : {"boschloo", "exact", "likelihood", "score"}
+        The exact unconditional test, at random or by true class, and by given class; the
+        likelihood ratio; or the score test.
     alternative, sampled_by : str
         What was asked, and how the audited rows were drawn.
     positive, negative : object
@@ -74,7 +75,7 @@ class AuditTestResult(Presented):
     asymmetry: float
     alpha: float
     beta: float
-    method: Literal["boschloo", "score"]
+    method: Literal["boschloo", "exact", "likelihood", "score"]
     alternative: Alternative
     sampled_by: SampledBy
     positive: Any
@@ -114,8 +115,9 @@ class AuditTestResult(Presented):
         )
         if self.given_counts is not None:
             audit = AuditByGiven(counts, *self.given_counts)
+            z = audit.at if self.method == "score" else audit.root_at
             estimate = self.alpha if rate == "alpha" else self.beta
-            low, high = inverted(lambda value: audit.at(value, rate).z, estimate, level)
+            low, high = inverted(lambda value: z(value, rate).z, estimate, level)
         elif self.method == "boschloo":
             low, high = clopper_pearson(flipped, n, level)
         else:

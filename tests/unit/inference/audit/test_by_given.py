@@ -80,8 +80,8 @@ def test_an_audit_of_every_row_agrees_with_the_audit_at_random():
 
 def test_fewer_counted_rows_widen_the_interval():
     """The error of the share of positive labels is part of the answer."""
-    true = np.repeat([1, 0, 1, 0], [10, 90, 80, 20])
-    given = np.repeat([0, 0, 1, 1], [10, 90, 80, 20])
+    true = np.repeat([1, 0, 1, 0], [30, 70, 75, 25])
+    given = np.repeat([0, 0, 1, 1], [30, 70, 75, 25])
     widths = []
     for scale in (1, 100):
         counts = {0: 180 * scale, 1: 120 * scale}

@@ -107,16 +107,29 @@ def test_swapped_columns_are_doubted():
     assert any("no better than a coin" in check.message for check in result.diagnostics)
 
 
-def test_few_wrong_labels_by_given_class_are_doubted_one_sidedly():
-    true = np.repeat([1, 0, 0], [60, 30, 100])
-    given = np.repeat([1, 1, 0], [60, 30, 100])
-    doubts = [
-        eo.audit_test(true, given, sampled_by="given", given_counts=(9000, 1000), alternative=side)
-        .diagnostics[0]
-        .concern
-        for side in ("less", "two-sided")
-    ]
-    assert doubts == [True, False]
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+@pytest.mark.parametrize(
+    ("repeats", "wrong", "method", "said"),
+    [
+        (1, 1, "exact", "exact for the counts given, and cautious"),
+        (5, 1, "likelihood", "whose level may be off by half; audit more rows of that label"),
+        (5, 80, "score", "enough for the score test"),
+    ],
+)
+def test_few_wrong_labels_by_given_class_are_told(repeats, wrong, method, said, alternative):
+    rows = [60 * repeats, 20 * repeats, wrong, 80 * repeats - wrong]
+    result = eo.audit_test(
+        np.repeat([1, 0, 1, 0], rows),
+        np.repeat([1, 1, 0, 0], rows),
+        sampled_by="given",
+        given_counts=(4000, 2000),
+        alternative=alternative,
+    )
+    assert result.method == method
+    assert result.diagnostics[0].concern == (method == "likelihood")
+    assert said in result.diagnostics[0].message
+    interval = result.confidence_interval()
+    assert (interval.low <= 0 <= interval.high) == (result.pvalue >= 0.05)
 
 
 def _audit(true=TRUE, given=GIVEN, **options):
