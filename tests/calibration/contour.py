@@ -113,7 +113,6 @@ LEVEL_CELLS = (
     Cell("probit", probit, 4000, 0.1, 0.1, "uniform"),
     Cell("10 features", lambda: many_features(10), 3000, 0.1, 0.1, "uniform"),
     Cell("gentle", gentle, 3000, 0.3, 0.3, "uniform"),
-    Cell("gentle", gentle, 3000, 0.4, 0.4, "uniform"),
     Cell("gentle", gentle, 10000, 0.4, 0.4, "uniform"),
 )
 POWER_CELLS = (

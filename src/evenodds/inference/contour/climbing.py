@@ -9,7 +9,12 @@ from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import check_rarer_label, read_anchors
 from evenodds.inference.contour.agreement import agreement
-from evenodds.inference.contour.checks import contours_check, direction_check, impossible_check
+from evenodds.inference.contour.checks import (
+    contours_check,
+    direction_check,
+    impossible_check,
+    noise_check,
+)
 from evenodds.inference.contour.engines import Engine, posteriors_at, read_engine
 from evenodds.inference.contour.groups import Contours, group_anchors
 from evenodds.inference.contour.ladder import (
@@ -181,6 +186,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     checks = (
         contours_check(contours),
         found.check,
+        None if found.rows_on_slope is None else noise_check(found.rows_on_slope, line),
         direction_check(line),
         impossible_check(outside, len(contours)),
         range_check(small_sample(rows), points),

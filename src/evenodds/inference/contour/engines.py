@@ -31,6 +31,7 @@ class AtAnchors:
     engine: Engine
     settings: dict[str, str]
     check: Diagnostic
+    rows_on_slope: float | None = None
 
 
 def read_engine(engine: Any) -> Engine:
@@ -71,7 +72,7 @@ def _by_spline(rows: Rows, points: FloatArray) -> AtAnchors:
         statistic=float(curve.transition),
     )
     settings = {"knots": str(len(curve.design.knots))}
-    return AtAnchors(posterior, covariance, "spline", settings, check)
+    return AtAnchors(posterior, covariance, "spline", settings, check, float(curve.transition))
 
 
 def _by_neighbours(rows: Rows, points: FloatArray) -> AtAnchors:

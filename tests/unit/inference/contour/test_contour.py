@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.calibration.contour import FIVE, Cell, rare, skewed
+from tests.calibration.contour import FIVE, Cell, gentle, rare, skewed
 
 import evenodds as eo
 
@@ -253,6 +253,18 @@ def test_many_rows_are_searched_on_a_sample_and_finished_on_all():
     found = eo.contour_test(X, labels, anchors)
     assert found.reached() == "class-conditional"
     assert (found.alpha, found.beta) == pytest.approx((0.1, 0.2), abs=0.02)
+
+
+def test_labels_too_noisy_for_their_number_are_doubted():
+    noisy, plenty = (
+        _messages(
+            eo.contour_test(*Cell("gentle", gentle, n, 0.4, 0.4, "uniform").draw(8, 0)[:3]), "noise"
+        )
+        for n in (2000, 20_000)
+    )
+    assert re.search(r"no better than \d+ clean ones: p-values may be too small", noisy[0][0])
+    assert noisy[0][1]
+    assert plenty == []
 
 
 def test_a_shared_error_hides_no_noise_it_cannot_explain():
