@@ -173,6 +173,32 @@ def rate_coverage(noise, runs, n=2000, seed=1):
     return held / runs
 
 
+# How far past a kink sure cases lie, rows and runs.
+KINKS = ((0.5, 1500, 150), (0.1, 1500, 150), (0.02, 1500, 150), (0.1, 5000, 80))
+
+
+def kink_coverage(past, n, runs, seed=7):
+    """Return how often intervals hold alpha and beta where the posterior stops rising at 0 and 1.
+
+    It is (1 + x)/2 from -1 to 1 along the first of two features; sure cases lie `past` there.
+    """
+    noise, aside = RATES[0], np.array([-0.5, 0.0, 0.5])
+    places = np.repeat([0.0, 1 + past, -1 - past], 3)
+    points = np.column_stack([places, np.tile(aside, 3)])
+    anchors = eo.Anchors(points, posterior=np.repeat([0.5, 1.0, 0.0], 3), tolerance=0)
+    held = np.zeros(2)
+    for run in range(runs):
+        rng = np.random.default_rng([seed, n, run])
+        features = rng.normal(size=(n, 2))
+        true = rng.random(n) < np.clip((1 + features[:, 0]) / 2, 0, 1)
+        rows = read_rows(features, noise.flip(true.astype(int), rng))
+        line = local_line(rows, anchors, eo.Local())
+        rates = flip_rates(line, 2 * line.height() - 1)
+        for place, (rate, truth) in enumerate(zip(rates, (noise.alpha, noise.beta), strict=True)):
+            held[place] += rate.low <= truth <= rate.high
+    return held / runs
+
+
 def main(runs=(120, 60, 60)):
     """Measure every cell and print a table; fail where a claimed level is not held."""
     started, broken = time.process_time(), []
@@ -202,6 +228,10 @@ def main(runs=(120, 60, 60)):
             f"| {noise.alpha:g}, {noise.beta:g} | {alpha:.3f} | {beta:.3f} | {asymmetry:.3f} |",
             flush=True,
         )
+    print("\n| past the kink | rows | runs | interval of alpha | of beta |\n|---|---|---|---|---|")
+    for past, n, number in KINKS:
+        alpha, beta = kink_coverage(past, n, number)
+        print(f"| {past:g} | {n:,} | {number} | {alpha:.3f} | {beta:.3f} |", flush=True)
     print(f"{time.process_time() - started:.0f} CPU seconds", file=sys.stderr)
     if broken:
         sys.exit(f"level not held: {'; '.join(broken)}")

@@ -3,7 +3,14 @@
 import pytest
 from scipy import stats
 
-from tests.calibration.local import LEVEL_CELLS, POWER_CELLS, RATES, measure, rate_coverage
+from tests.calibration.local import (
+    LEVEL_CELLS,
+    POWER_CELLS,
+    RATES,
+    kink_coverage,
+    measure,
+    rate_coverage,
+)
 
 RUNS = 30
 CHOSEN = [
@@ -23,6 +30,10 @@ def test_level_under_uniform_noise(cell):
 
 def test_intervals_of_flip_rates_cover_the_truth():
     assert rate_coverage(RATES[0], RUNS, seed=23).min() >= stats.binom.ppf(1e-4, RUNS, 0.95) / RUNS
+
+
+def test_intervals_of_flip_rates_cover_the_truth_half_a_spread_past_a_kink():
+    assert kink_coverage(0.5, 1500, RUNS).min() >= stats.binom.ppf(1e-4, RUNS, 0.95) / RUNS
 
 
 def test_power_against_class_conditional_noise():

@@ -147,6 +147,12 @@ def test_an_anchor_between_the_levels_of_a_discrete_feature_is_refused(refused):
         local_posteriors(X, y, np.array([[2.4]]), bandwidth=0.06)
 
 
+def test_an_anchor_between_levels_within_reach_is_answered(noisy):
+    X, y = noisy
+    found = local_posteriors(np.round(X), y, np.array([[0.5, -0.5]]), bandwidth=0.25)
+    assert found.posterior[0] == pytest.approx(0.5, abs=3 * np.sqrt(found.covariance[0, 0]))
+
+
 def test_spread_is_that_of_the_middle_whatever_the_tails():
     column = np.random.default_rng(1).normal(size=(5000, 1))
     wild = np.vstack([column, [[1e9]] * 5])
