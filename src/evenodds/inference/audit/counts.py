@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -221,7 +220,7 @@ def read_given_counts(
 
 def _check_count(value: Any, label: Any) -> int:
     """Return a count of the whole data, within what arithmetic tells apart."""
-    if isinstance(value, Integral) and value > MOST_ROWS:
+    if isinstance(value, int | np.integer) and value > MOST_ROWS:
         raise InputError(
             f"given_counts of {label!r} is above {MOST_ROWS:,}: no data has so many rows. Give "
             "the counts of the whole data."
