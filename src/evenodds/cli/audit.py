@@ -85,6 +85,14 @@ def run_audit(
             raise InputError(
                 "--plan goes without DATA: it tells how many rows to audit, before they are."
             )
+        for_tests = {"--report": report, "--gate": gate, "--margin": margin, "--true": true}
+        for_tests |= {"--given": given, "--annotator": annotator, "--given-counts": given_counts}
+        unused = [option for option, value in for_tests.items() if value is not None]
+        if unused:
+            raise InputError(
+                f"{unused[0]} goes with a test, and --plan makes none: it tells how many rows to "
+                "audit. Leave it out."
+            )
         _plan(
             alpha,
             beta,

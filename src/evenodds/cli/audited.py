@@ -22,6 +22,9 @@ from evenodds.validation import near_misses
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Longer counts are slips of the key; Python itself stops reading at 4,300 digits.
+MOST_DIGITS = 100
+
 
 @dataclass(frozen=True, slots=True)
 class AuditFile:
@@ -144,12 +147,21 @@ def read_counts(text: str | None) -> dict[str, int] | None:
     """Return counts by label from ``no=9000,yes=1000``."""
     if text is None:
         return None
-    counts = {}
+    counts: dict[str, int] = {}
     for part in text.split(","):
         label, equals, number = part.rpartition("=")
-        if not equals or not number.strip().isdigit():
+        if not equals or not number.strip().isdecimal():
             raise InputError(
                 f"--given-counts has {part!r} but needs label=count, such as no=9000,yes=1000."
+            )
+        if label.strip() in counts:
+            raise InputError(
+                f"--given-counts names {label.strip()!r} twice: give one count for each label."
+            )
+        if len(number.strip()) > MOST_DIGITS:
+            raise InputError(
+                f"--given-counts of {label.strip()!r} has {len(number.strip()):,} digits: no data "
+                "has so many rows."
             )
         counts[label.strip()] = int(number)
     return counts

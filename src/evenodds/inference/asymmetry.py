@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.inference.audit.sample import Audit
+from evenodds.inference.audit.sample import Audit, check_stands_alone
 from evenodds.inference.boundary import Boundary, boundary_test
 from evenodds.inference.joint import Joint, joint_test
 from evenodds.inference.local.method import Local, local_test
@@ -187,6 +187,8 @@ def run_on_rows(
             "method='boundary' or 'joint', or audit_test on the audit alone."
         )
     if isinstance(settings, Boundary) and not (known is None and audit is None):
+        if known is None and audit is not None:
+            check_stands_alone(audit)
         return boundary_test(rows, known, settings, alternative, audit)
     if isinstance(settings, Wald) and known is not None:
         return wald_test(rows, known, settings, alternative)

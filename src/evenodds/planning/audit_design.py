@@ -7,6 +7,7 @@ import numpy as np
 from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.door import SMALL_CELL
+from evenodds.inference.audit.exact_given import is_small
 from evenodds.inference.audit.result import SampledBy
 from evenodds.noise import ClassConditionalNoise
 
@@ -60,6 +61,22 @@ class AuditDesign:
             # The exact test loses about half a row of either class.
             gap = max(gap - (1 / flips.n_positive + 1 / flips.n_negative) / 2, 0.0)
         return float(gap / np.sqrt(null)), float(np.sqrt(true / null))
+
+    def is_small(self, n_rows: int) -> bool:
+        """Tell whether an audit by given class has too few wrong labels for the score."""
+        return is_small(AuditByGiven(self.expected(n_rows), *self.whole_data(n_rows)))  # type: ignore[arg-type]
+
+    def given_tables(
+        self, n_rows: int
+    ) -> tuple[tuple[int, int], tuple[int, int], tuple[float, float]]:
+        """Return rows audited and rows of the data by label, and chances of a wrong label.
+
+        Audited rows come positive first, rows of the data negative first.
+        """
+        n_positive = min(max(round(self.share * n_rows), 1), n_rows - 1)
+        negative, positive = self.whole_data(n_rows)
+        counts = round(negative), round(positive)
+        return (n_positive, n_rows - n_positive), counts, self.wrong_labels()
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> tuple[Flips, tuple[int, int] | None]:
         """Draw an audit, and the counts of the whole data where the test needs them."""

@@ -15,6 +15,7 @@ from evenodds.inference.results import check_alternative
 from evenodds.inference.wilson import wilson_interval
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.audit_design import AuditDesign
+from evenodds.planning.given_power import given_power
 from evenodds.validation import check_between, check_choice, check_whole
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class AuditSize:
     n_negative, n_positive : int
         Of these, of the negative and of the positive class: as drawn, or, at random, as expected.
     power : float
-        Probability of finding the noise with so many rows, by the normal approximation.
+        Probability of finding the noise with so many rows: by the normal approximation, or, by
+        given class with few wrong labels, of the test itself.
     simulated_power : float or None
         Share of simulated audits that find it; None without simulation.
     simulated_interval : tuple of float or None
@@ -122,7 +124,9 @@ def audit_size(
     -----
     The score statistic is taken as normal with the mean and variance it has at the expected
     counts, with a correction for continuity where so few flips are expected that the test is
-    exact. `runs` checks it.
+    exact. By given class, where few wrong labels are expected, power is that of the exact test
+    itself, summed over all tables, or over tables drawn where there are too many. `runs` checks
+    it.
 
     Examples
     --------
@@ -140,6 +144,8 @@ def audit_size(
     _check_findable(noise, side)
 
     def reached(n_rows: int) -> float:
+        if design.sampled_by == "given" and design.is_small(n_rows):
+            return given_power(*design.given_tables(n_rows), level, side)
         return _power(*design.centre(n_rows), level, side)
 
     n_rows = _fewest(reached, wanted)

@@ -83,6 +83,12 @@ def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
 def _verdict(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) -> str:
     if not named:
         first = result.tests[0]
+        if len(result.tests) == 1:
+            return (
+                f"The one annotator tested, {first.annotator!r}, is not shown to flip one class "
+                f"more often than the other ({show_pvalue(first.holm)}). That does not show that "
+                "they flip both equally often: the interval says what remains possible."
+            )
         return (
             f"None of {len(result.tests)} annotators is shown to flip one class more often than "
             f"the other, with their number accounted for (smallest adjusted "

@@ -18,8 +18,8 @@ class View:
 
     @property
     def percent(self) -> str:
-        """The level in words, as ``5 %``."""
-        return f"{100 * self.significance:g} %"
+        """The level in words, as ``5 %``, which no line breaks."""
+        return f"{100 * self.significance:g}\N{NO-BREAK SPACE}%"
 
     def settings(self) -> list[tuple[str, str]]:
         """Return the choices by name, for the page."""

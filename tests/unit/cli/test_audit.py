@@ -145,6 +145,26 @@ def test_a_plan_in_json(command):
             "--given-counts has 'no:5' but needs label=count, such as no=9000,yes=1000.",
         ),
         (
+            f"audit {{f}}/audit.csv {COLUMNS} --sampled-by given --given-counts no=²,yes=9",
+            "--given-counts has 'no=²' but needs label=count, such as no=9000,yes=1000.",
+        ),
+        (
+            f"audit {{f}}/audit.csv {COLUMNS} --sampled-by given --given-counts no=9,no=8,yes=7",
+            "--given-counts names 'no' twice: give one count for each label.",
+        ),
+        (
+            f"audit {{f}}/audit.csv {COLUMNS} --sampled-by given --given-counts no={'9' * 5000}",
+            "--given-counts of 'no' has 5,000 digits: no data has so many rows.",
+        ),
+        (
+            "audit --plan --alpha 0.1 --beta 0.2 --prior 0.5 --report {f}/plan.html",
+            "--report goes with a test, and --plan makes none: it tells how many rows to audit.",
+        ),
+        (
+            "audit --plan --alpha 0.1 --beta 0.2 --prior 0.5 --gate reject",
+            "--gate goes with a test, and --plan makes none: it tells how many rows to audit.",
+        ),
+        (
             f"audit {{f}}/all.csv {COLUMNS} --annotator who --given-counts no=5,yes=5",
             "--given-counts is for all rows together: with --annotator, give DATA",
         ),

@@ -1,9 +1,14 @@
+from itertools import product
+
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from statsmodels.stats.proportion import power_proportions_2indep
 
 import evenodds as eo
 from evenodds.errors import InputError
+from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.door import audit_pvalue
+from evenodds.planning.given_power import given_power
 
 NOISE = eo.ClassConditionalNoise(alpha=0.2, beta=0.1)
 
@@ -80,3 +85,28 @@ def test_a_plan_prints_itself():
 def test_bad_input_gets_its_sentence(noise, options, message):
     with pytest.raises(InputError, match=message):
         eo.audit_size(noise, **options)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "prior"), [(0.9, 0.05, 0.5), (0.3, 0.01, 0.02), (0.2, 0.0, 0.5)]
+)
+def test_few_wrong_labels_by_given_class_are_planned_for(alpha, beta, prior):
+    """A normal law asked for 3 and for 118 rows in the first two, which found it in 0 and 33 %."""
+    noise = eo.ClassConditionalNoise(alpha, beta)
+    size = eo.audit_size(noise, prior=prior, sampled_by="given", runs=150, seed=3)
+    assert 0.8 <= size.power < 0.9
+    assert size.simulated_power >= 0.8 - norm.isf(1e-3) * (0.8 * 0.2 / 150) ** 0.5
+
+
+def test_the_power_of_a_small_audit_is_that_of_its_test():
+    """Every table of 5 and 6 rows, tested by itself and weighted by its chance."""
+    wrong, counts = (0.1, 0.6), (800, 200)
+    power = 0.0
+    for one, other in product(range(6), range(7)):
+        truly = 5 - one + other
+        if truly in (0, 11):
+            continue
+        flips = Flips(truly, other, 11 - truly, one)
+        if audit_pvalue(flips, "less", counts) < 0.05:
+            power += binom.pmf(one, 5, wrong[0]) * binom.pmf(other, 6, wrong[1])
+    assert given_power((5, 6), counts, wrong, 0.05, "less") == pytest.approx(power, abs=1e-6)

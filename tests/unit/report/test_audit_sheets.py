@@ -94,3 +94,13 @@ def test_untested_annotators_have_a_table_of_their_own():
     tables = sheet_of(result, View()).tables
     assert tables[1].rows[0][:2] == ("b", "1")
     assert str(result).count("Not tested:") == 1
+
+
+def test_one_annotator_is_not_counted_as_several():
+    true, given = [1] * 20 + [0] * 20, [1] * 18 + [0] * 20 + [1] * 2
+    said = str(eo.annotator_audit(true, given, ["ann"] * 40))
+    assert said.startswith("The one annotator tested, 'ann', is not shown to flip one class more")
+
+
+def test_no_line_breaks_between_a_number_and_its_percent_sign():
+    assert View(significance=0.05).percent == "5\N{NO-BREAK SPACE}%"

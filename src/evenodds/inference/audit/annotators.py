@@ -1,6 +1,6 @@
 """One audit test for each annotator, with their number accounted for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self, get_args
 
@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
-from evenodds.inference.audit.counts import AuditedLabels, read_audited, refuse_needless_counts
+from evenodds.inference.audit.annotator_rows import (
+    counts_of_each,
+    own_counts,
+    read_annotators,
+    why_untested,
+)
+from evenodds.inference.audit.counts import AuditedLabels, Flips, read_audited, refuse_lookalikes
 from evenodds.inference.audit.door import audit_counts
 from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.multiplicity import benjamini_hochberg, holm
@@ -21,7 +27,7 @@ from evenodds.inference.results import (
     check_alternative,
     check_schema,
 )
-from evenodds.rows.labels import as_labels, distinct_labels, plain
+from evenodds.rows.labels import distinct_labels, plain
 from evenodds.validation import check_choice
 
 
@@ -189,19 +195,24 @@ def annotator_audit(
     """
     labels = read_audited(true, given, positive)
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
-    who = _read_annotators(annotators, len(labels.true))
+    who = read_annotators(annotators, len(labels.true))
     names = distinct_labels(who, "annotators")
-    counts = _counts_of_each(given_counts, design, names)
+    refuse_lookalikes(names, "annotators")
+    counts = counts_of_each(given_counts, design, names)
     side = check_alternative(alternative)
     results: dict[Any, AuditTestResult] = {}
     untested = []
-    for name in names:
-        chosen = np.asarray(who == name)
-        try:
-            results[plain(name)] = _one(labels, chosen, design, counts.get(str(plain(name))), side)
-        except InputError as error:
-            rows = int(np.count_nonzero(chosen))
-            untested.append(UntestedAnnotator(annotator=plain(name), n_rows=rows, why=str(error)))
+    known: dict[tuple[Flips, tuple[int, int] | None], AuditTestResult] = {}
+    for name, flips in _flips_of_each(labels, who, names):
+        why = why_untested(flips, design, labels)
+        if why is not None:
+            untested.append(UntestedAnnotator(annotator=plain(name), n_rows=flips.n_rows, why=why))
+            continue
+        own = own_counts(counts, plain(name), flips, labels)
+        # Annotators with the same counts have the same test, and small audits are often alike.
+        if (flips, own) not in known:
+            known[flips, own] = _one(labels, flips, design, own, side)
+        results[plain(name)] = known[flips, own]
     if not results:
         raise InputError(
             f"none of the {len(names)} annotators can be tested; of {untested[0].annotator!r}: "
@@ -218,16 +229,24 @@ def annotator_audit(
     )
 
 
+def _flips_of_each(
+    labels: AuditedLabels, who: NDArray[Any], names: list[Any]
+) -> Iterator[tuple[Any, Flips]]:
+    """Count the flips of each annotator."""
+    for name in names:
+        yield name, labels.flips(np.asarray(who == name))
+
+
 def _one(
     labels: AuditedLabels,
-    chosen: NDArray[np.bool_],
+    flips: Flips,
     sampled_by: SampledBy,
     given_counts: Any,
     alternative: Alternative,
 ) -> AuditTestResult:
     """Test one annotator."""
     return audit_counts(
-        labels.flips(chosen),
+        flips,
         sampled_by=sampled_by,
         given_counts=given_counts,
         alternative=alternative,
@@ -248,34 +267,3 @@ def _ranked(results: dict[Any, AuditTestResult]) -> tuple[AnnotatorTest, ...]:
         )
     ]
     return tuple(sorted(tests, key=lambda test: (test.result.pvalue, -abs(test.result.asymmetry))))
-
-
-def _read_annotators(annotators: Any, n_rows: int) -> NDArray[Any]:
-    """Return one annotator a row."""
-    who = as_labels(annotators, "annotators")
-    if who.shape != (n_rows,):
-        raise InputError(
-            f"annotators has shape {who.shape} but there are {n_rows:,} audited rows: say who "
-            "gave the label of each."
-        )
-    return who
-
-
-def _counts_of_each(given_counts: Any, sampled_by: SampledBy, names: list[Any]) -> dict[str, Any]:
-    """Return the counts of each annotator by name, where the design needs them."""
-    if sampled_by != "given":
-        refuse_needless_counts(given_counts, sampled_by)
-        return {}
-    if not isinstance(given_counts, Mapping):
-        raise InputError(
-            "given_counts is missing: rows audited by given class say nothing of how many rows "
-            "have each label. Give the counts of each annotator, as "
-            f"{{{plain(names[0])!r}: {{label: count, ...}}, ...}}."
-        )
-    known = {str(plain(name)): counts for name, counts in given_counts.items()}
-    absent = [plain(name) for name in names if str(plain(name)) not in known]
-    if absent:
-        raise InputError(
-            f"given_counts lacks annotator {absent[0]!r}: give the counts of each annotator's rows."
-        )
-    return known

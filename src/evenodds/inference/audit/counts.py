@@ -11,6 +11,9 @@ from evenodds.errors import InputError
 from evenodds.rows.labels import as_labels, distinct_labels, plain, read_labels
 from evenodds.validation import check_whole, join_quoted
 
+# Beyond so many rows one more or less is lost in rounding.
+MOST_ROWS = 10**12
+
 
 @dataclass(frozen=True, slots=True)
 class Flips:
@@ -146,10 +149,23 @@ def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
         raise InputError(
             f"true and given hold one label only ({plain(both[0])!r}): audit rows of both classes."
         )
+    refuse_lookalikes(both, "true and given")
     pair = read_labels(np.array(both, dtype=object), positive, "true")
     other = next(label for label in both if plain(label) == pair.negative)
     chosen = next(label for label in both if plain(label) == pair.positive)
     return chosen, other
+
+
+def refuse_lookalikes(values: list[Any], name: str) -> None:
+    """Refuse values of two kinds that print alike, such as 1 and "1"."""
+    seen: dict[str, Any] = {}
+    for value in map(plain, values):
+        twin = seen.setdefault(str(value), value)
+        if twin is not value:
+            raise InputError(
+                f"{name} hold both {twin!r} and {value!r}, which print alike: write them in one "
+                "way."
+            )
 
 
 def check_both_classes(flips: Flips, positive: Any, negative: Any, whose: str = "") -> None:
@@ -175,9 +191,10 @@ def read_given_counts(
     if isinstance(given_counts, Mapping):
         named = {str(plain(key)): value for key, value in given_counts.items()}
         wanted = {str(negative), str(positive)}
-        if set(named) != wanted:
+        if set(named) != wanted or len(given_counts) > len(named):
+            names = join_quoted(given_counts) if given_counts else "no label"
             raise InputError(
-                f"given_counts names {join_quoted(given_counts)} but the labels are "
+                f"given_counts names {names} but the labels are "
                 f"{join_quoted((negative, positive))}: give one count for each."
             )
         pair = [named[str(negative)], named[str(positive)]]
@@ -191,7 +208,7 @@ def read_given_counts(
     audited = (flips.given_negative, flips.given_positive)
     counts = []
     for value, seen, label in zip(pair, audited, (negative, positive), strict=True):
-        count = check_whole(value, f"given_counts of {label!r}", at_least=1)
+        count = _check_count(value, label)
         if count < seen:
             raise InputError(
                 f"given_counts says that {count:,} rows are labelled {label!r}, but {seen:,} of "
@@ -199,6 +216,17 @@ def read_given_counts(
             )
         counts.append(count)
     return counts[0], counts[1]
+
+
+def _check_count(value: Any, label: Any) -> int:
+    """Return a count of the whole data, within what arithmetic tells apart."""
+    if isinstance(value, int | np.integer) and value > MOST_ROWS:
+        raise InputError(
+            f"given_counts of {label!r} is above {MOST_ROWS:,}: no data has so many rows. Give "
+            "the counts of the whole data."
+        )
+    count = check_whole(value, f"given_counts of {label!r}", at_least=1)
+    return count if count <= MOST_ROWS else _check_count(count, label)
 
 
 def check_both_given(flips: Flips, positive: Any, negative: Any) -> None:

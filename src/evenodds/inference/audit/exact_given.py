@@ -49,24 +49,24 @@ def fewest_wrong(audit: AuditByGiven) -> float:
 def is_countable(audit: AuditByGiven) -> bool:
     """Tell whether all tables of an audit can be gone through."""
     positive, negative = audit.flips.given_positive, audit.flips.given_negative
-    return (positive + 1) * (negative + 1) * _n_points(audit) <= MOST_WORK
+    return (positive + 1) * (negative + 1) * points_needed(audit) <= MOST_WORK
 
 
 def given_pvalues(audit: AuditByGiven, asymmetry: float) -> tuple[float, float]:
     """Return the exact p-values against a larger and against a smaller asymmetry."""
-    alphas = _possible_rates(asymmetry, audit.seen.positive_share, _n_points(audit))
+    alphas = possible_rates(asymmetry, audit.seen.positive_share, points_needed(audit))
     if len(alphas) == 0:
         return _impossible(audit, asymmetry)
-    positive = _Binomial(audit.flips.given_positive)
-    negative = _Binomial(audit.flips.given_negative)
+    positive = Binomial(audit.flips.given_positive)
+    negative = Binomial(audit.flips.given_negative)
 
     def logs(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        wrong = _wrong_labels(rates, asymmetry, audit.seen.positive_share)
+        wrong = wrong_labels(rates, asymmetry, audit.seen.positive_share)
         return positive.logs(wrong.positive), negative.logs(wrong.negative)
 
     found = logs(alphas)
-    sign = np.where(_asymmetries(audit) >= asymmetry, 1.0, -1.0)
-    order = sign * _roots(*found, positive.own[:, None] + negative.own[None, :])
+    sign = np.where(table_asymmetries(audit) >= asymmetry, 1.0, -1.0)
+    order = sign * likelihood_roots(*found, positive.own[:, None] + negative.own[None, :])
     observed = float(order[audit.flips.flipped_negative, audit.flips.flipped_positive])
     hair = TIE * max(abs(observed), 1.0)
     own, other = np.exp(found[0] + positive.ways), np.exp(found[1] + negative.ways)
@@ -95,12 +95,12 @@ def _impossible(audit: AuditByGiven, asymmetry: float) -> tuple[float, float]:
     return (0.0, 1.0) if audit.seen.beta - audit.seen.alpha > asymmetry else (1.0, 0.0)
 
 
-def _n_points(audit: AuditByGiven) -> int:
+def points_needed(audit: AuditByGiven) -> int:
     """Return how many points a line needs, so that the likeliest is missed by little."""
     return max(FEWEST_POINTS, int(POINTS_A_ROOT * np.sqrt(audit.sizes[:2].max())))
 
 
-def _possible_rates(asymmetry: float, share: float, n_points: int) -> FloatArray:
+def possible_rates(asymmetry: float, share: float, n_points: int) -> FloatArray:
     """Return the rates alpha that a share of positive labels allows, below and above chance."""
     low, high = max(0.0, -asymmetry), min(1.0, 1.0 - asymmetry)
     below = low, min(high, share - asymmetry, 1 - share)
@@ -111,7 +111,7 @@ def _possible_rates(asymmetry: float, share: float, n_points: int) -> FloatArray
     return np.concatenate(branches) if branches else np.empty(0)
 
 
-def _wrong_labels(alphas: FloatArray, asymmetry: float, share: float) -> WrongLabels:
+def wrong_labels(alphas: FloatArray, asymmetry: float, share: float) -> WrongLabels:
     """Return the chances of wrong labels where the asymmetry and the share are as supposed."""
     betas = alphas + asymmetry
     stretch = 1 - alphas - betas
@@ -124,7 +124,7 @@ def _wrong_labels(alphas: FloatArray, asymmetry: float, share: float) -> WrongLa
     )
 
 
-def _roots(positive: FloatArray, negative: FloatArray, free: FloatArray) -> FloatArray:
+def likelihood_roots(positive: FloatArray, negative: FloatArray, free: FloatArray) -> FloatArray:
     """Return the root of the likelihood ratio of every table, the likeliest point found."""
     best = np.full(free.shape, -np.inf)
     for one, other in zip(positive, negative, strict=True):
@@ -132,7 +132,7 @@ def _roots(positive: FloatArray, negative: FloatArray, free: FloatArray) -> Floa
     return np.asarray(np.sqrt(np.clip(2 * (free - best), 0.0, LARGEST_Z**2)))
 
 
-def _asymmetries(audit: AuditByGiven) -> FloatArray:
+def table_asymmetries(audit: AuditByGiven) -> FloatArray:
     """Return the asymmetry that each table of wrong labels shows."""
     s, sizes = audit.seen.positive_share, audit.flips
     q1 = np.clip(np.linspace(0, 1, sizes.given_positive + 1), TIE, 1 - TIE)[:, None]
@@ -141,7 +141,7 @@ def _asymmetries(audit: AuditByGiven) -> FloatArray:
     return np.asarray(q1 * s / (1 - prior) - q0 * (1 - s) / prior)
 
 
-class _Binomial:
+class Binomial:
     """Wrong labels among `n`: log-likelihoods of every count, whole and at their own share."""
 
     def __init__(self, n: int) -> None:

@@ -86,6 +86,17 @@ class Audit:
             )
 
 
+def check_stands_alone(audit: Audit) -> None:
+    """Refuse an audit without anchors that leaves the flips of a class unknown."""
+    seen = distinct_labels(audit.true, "true")
+    if len(seen) < 2:
+        raise InputError(
+            f"every audited row is truly {plain(seen[0])!r} and anchors is None, so nothing is "
+            "known of how often the other class is flipped: audit rows of both classes, or give "
+            "anchors too."
+        )
+
+
 def audit_terms(audit: Audit, problem: NoisyProblem) -> AuditTerms:
     """Return what an audit adds to the likelihood of the rows."""
     rows = problem.rows

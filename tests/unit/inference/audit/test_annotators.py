@@ -84,6 +84,17 @@ def test_by_given_class_each_annotator_has_counts(columns):
             r"^given_counts lacks annotator 'cas': give the counts of each annotator's rows\.$",
         ),
         (
+            {
+                "sampled_by": "given",
+                "given_counts": {"ann": (900, 900), "ben": (900, 5), "cas": (900, 900)},
+            },
+            r"^of annotator 'ben': given_counts says that 5 rows are labelled 1, but \d+ of them",
+        ),
+        (
+            {"annotators": np.array([1] * 400 + ["1"] * 350, dtype=object)},
+            r"^annotators hold both 1 and '1', which print alike: write them in one way\.$",
+        ),
+        (
             {"annotators": [None] * 750},
             r"^annotators has 750 missing values, the first in row 0: drop the rows without a",
         ),
@@ -97,3 +108,10 @@ def test_bad_input_gets_its_sentence(columns, options, message):
     true, given, who = columns
     with pytest.raises(InputError, match=message):
         eo.annotator_audit(true, given, **{"annotators": who, **options})
+
+
+def test_annotators_with_the_same_counts_are_tested_once():
+    true, given = np.tile([1, 1, 0, 0, 0], 800), np.tile([1, 0, 0, 0, 1], 800)
+    result = eo.annotator_audit(true, given, np.repeat(np.arange(400), 10))
+    assert len(result.tests) == 400
+    assert len({id(test.result) for test in result.tests}) == 1

@@ -162,6 +162,26 @@ def _audit(true=TRUE, given=GIVEN, **options):
             r"^given_counts names 0 and 2 but the labels are 0 and 1: give one count for each\.$",
         ),
         (
+            lambda: _audit(sampled_by="given", given_counts={}),
+            r"^given_counts names no label but the labels are 0 and 1: give one count for each\.$",
+        ),
+        (
+            lambda: _audit(sampled_by="given", given_counts={0: 500, "0": 500, 1: 300}),
+            r"^given_counts names 0, '0' and 1 but the labels are 0 and 1: give one count for each",
+        ),
+        (
+            lambda: _audit(sampled_by="given", given_counts=(10**400, 300)),
+            r"^given_counts of 0 is above 1,000,000,000,000: no data has so many rows\. Give the",
+        ),
+        (
+            lambda: _audit(sampled_by="given", given_counts=(500, 2e13)),
+            r"^given_counts of 1 is above 1,000,000,000,000: no data has so many rows\. Give the",
+        ),
+        (
+            lambda: _audit(np.array([1, "1"], dtype=object), np.array([1, "1"], dtype=object)),
+            r"^true and given hold both .* and .*, which print alike: write them in one way\.$",
+        ),
+        (
             lambda: _audit(sampled_by="given", given_counts=(300.5, 300)),
             r"^given_counts of 0 is 300\.5 but must be a whole number of at least 1\.$",
         ),
