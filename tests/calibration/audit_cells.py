@@ -9,8 +9,9 @@ from scipy import stats
 import evenodds as eo
 from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.door import SMALL_CELL, audit_pvalue
+from evenodds.inference.audit.door import SMALL_CELL, audit_pvalue, given_method
 from evenodds.inference.audit.exact import exact_z
+from evenodds.inference.audit.exact_given import given_z
 from evenodds.inference.audit.two_proportions import score_z
 from evenodds.inference.boundary import Boundary, boundary_statistic
 from evenodds.inference.equations import AnchorEquations
@@ -82,6 +83,11 @@ LEVEL_CELLS = (
     AuditCell("given", 100, 0.5, 0.1, 0.1, 2000),
     AuditCell("given", 100, 0.15, 0.1, 0.1, 1000),
     AuditCell("given", 200, 0.15, 0.05, 0.05, 10_000),
+    AuditCell("given", 20, 0.1, 0.1, 0.1, 1000),
+    AuditCell("given", 40, 0.05, 0.1, 0.1, 2000),
+    AuditCell("given", 40, 0.3, 0.1, 0.1, 60),
+    AuditCell("given", 200, 0.05, 0.02, 0.02, 10_000),
+    AuditCell("given", 600, 0.05, 0.02, 0.02, 10_000),
     AuditCell("given", 400, 0.3, 0.2, 0.2, 800),
     AuditCell("given", 2000, 0.15, 0.1, 0.1, 100_000),
 )
@@ -104,7 +110,12 @@ def rejects(flips: Flips, counts: tuple[int, int] | None) -> bool:
 def covers(flips: Flips, counts: tuple[int, int] | None, asymmetry: float) -> bool:
     """Tell whether the 95 % interval holds an asymmetry: its test does not reject it."""
     if counts is not None:
-        z = AuditByGiven(flips, *counts).at(asymmetry).z
+        audit = AuditByGiven(flips, *counts)
+        method = given_method(audit)
+        if method == "exact":
+            z = given_z(audit, asymmetry)
+        else:
+            z = (audit.at if method == "score" else audit.root_at)(asymmetry).z
     elif flips.fewest_expected < SMALL_CELL:
         z = exact_z(flips, asymmetry)
     else:

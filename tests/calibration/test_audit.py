@@ -29,6 +29,8 @@ FOLDER = os.environ.get("EVENODDS_DATA")
         (AuditCell("random", 3000, 0.15, 0.1, 0.1), 600),
         (AuditCell("true", 60, 0.5, 0.3, 0.3), 600),
         (AuditCell("given", 200, 0.15, 0.1, 0.1, 1000), 150),
+        (AuditCell("given", 20, 0.1, 0.1, 0.1, 1000), 300),
+        (AuditCell("given", 40, 0.3, 0.1, 0.1, 60), 300),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

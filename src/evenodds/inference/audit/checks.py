@@ -50,7 +50,7 @@ def given_size_check(audit: AuditByGiven, method: str) -> Diagnostic:
         "score": "enough for the score test",
         "exact": "so p-value and intervals are exact for the counts given, and cautious",
         "likelihood": "too few for the score test, and too many rows for an exact one: p-value "
-        "and intervals are those of the likelihood ratio, whose level may be off by half; audit "
+        "and intervals are those of the likelihood ratio, which is approximate here; audit "
         "more rows of that label",
     }[method]
     return Diagnostic(

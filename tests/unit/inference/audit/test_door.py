@@ -112,7 +112,7 @@ def test_swapped_columns_are_doubted():
     ("repeats", "wrong", "method", "said"),
     [
         (1, 1, "exact", "exact for the counts given, and cautious"),
-        (5, 1, "likelihood", "whose level may be off by half; audit more rows of that label"),
+        (5, 1, "likelihood", "which is approximate here; audit more rows of that label"),
         (5, 80, "score", "enough for the score test"),
     ],
 )
