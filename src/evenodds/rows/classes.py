@@ -137,7 +137,8 @@ def read_classes(
 def _check_spelling(ordered: list[Any], name: str) -> None:
     """Refuse labels that print alike: nobody could tell them apart in what is said of them."""
     printed: dict[str, Any] = {}
-    for label in ordered:
+    # Numbers first, so that the sentence does not depend on the order of a set.
+    for label in sorted(ordered, key=lambda label: (str(label), isinstance(label, str))):
         twin = printed.setdefault(str(label), label)
         if twin is not label:
             raise InputError(

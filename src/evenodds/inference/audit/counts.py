@@ -159,7 +159,8 @@ def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
 def refuse_lookalikes(values: list[Any], name: str) -> None:
     """Refuse values of two kinds that print alike, such as 1 and "1"."""
     seen: dict[str, Any] = {}
-    for value in map(plain, values):
+    # Numbers first, so that the sentence does not depend on the order of a set.
+    for value in sorted(map(plain, values), key=lambda value: (str(value), isinstance(value, str))):
         twin = seen.setdefault(str(value), value)
         if twin is not value:
             raise InputError(
