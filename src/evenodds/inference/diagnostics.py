@@ -278,9 +278,14 @@ def step_check(fit: NoisyFit) -> Diagnostic:
 def rows_check(rows: Rows) -> Diagnostic:
     """Say whether there are enough rows for the normal approximation."""
     positives = rows.positive_weight()
-    rarer = min(positives, rows.total_weight - positives) / (rows.n_features + 1)
-    few = rarer < ROWS_A_PARAMETER
-    shown = f"{rarer:.1f}" if few else f"{rarer:,.0f}"
+    rarer = min(positives, rows.total_weight - positives)
+    return enough_rows(rarer / (rows.n_features + 1), "the rarer label")
+
+
+def enough_rows(each: float, whose: str) -> Diagnostic:
+    """Say whether so many rows a parameter, of one label, are enough."""
+    few = each < ROWS_A_PARAMETER
+    shown = f"{each:.1f}" if few else f"{each:,.0f}"
     verdict = (
         f"fewer than about {ROWS_A_PARAMETER} make p-values too small"
         if few
@@ -288,7 +293,7 @@ def rows_check(rows: Rows) -> Diagnostic:
     )
     return Diagnostic(
         name="rows per parameter",
-        message=f"There are {shown} rows of the rarer label a parameter: {verdict}.",
+        message=f"There are {shown} rows of {whose} a parameter: {verdict}.",
         concern=few,
-        statistic=rarer,
+        statistic=each,
     )

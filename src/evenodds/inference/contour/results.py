@@ -133,8 +133,8 @@ class ContourTestResult(Presented):
         """Return the simplest noise that is not rejected, by the fixed sequence of tests.
 
         The sequence stops at the first noise that is not rejected, or cannot be tested; past
-        the last it is "instance-dependent". The chance to go past the true one is at most
-        `significance`, however many rungs there are.
+        the last it is "instance-dependent". Going past the true one takes a false rejection
+        of it, so the number of rungs needs no correction.
         """
         check_between(significance, "significance", 0, 1, closed="neither")
         for rung in self.rungs:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import chdtrc
 
-from evenodds.inference.diagnostics import DOUBT_BELOW, ROWS_A_PARAMETER, ZERO
+from evenodds.inference.diagnostics import DOUBT_BELOW, ZERO, enough_rows
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.multiclass.crossing import Problem, SplitAnchors, split_log_odds
 from evenodds.inference.multiclass.splits import Split
@@ -38,22 +38,9 @@ def curve_check(fit: ClassFit) -> Diagnostic:
 
 def rows_check(rows: ClassRows, counts: FloatArray) -> Diagnostic:
     """Say whether every class has enough rows for the normal approximation."""
-    n_parameters = rows.features.shape[1] + 1
     rarest = int(np.argmin(counts))
-    each = float(counts[rarest]) / n_parameters
-    few = each < ROWS_A_PARAMETER
-    verdict = (
-        f"fewer than about {ROWS_A_PARAMETER} make p-values too small"
-        if few
-        else "enough for the normal approximation"
-    )
-    return Diagnostic(
-        name="rows per parameter",
-        message=f"The rarest label, {rows.classes.names[rarest]!r}, has {each:.3g} rows a "
-        f"parameter: {verdict}.",
-        concern=few,
-        statistic=each,
-    )
+    each = float(counts[rarest]) / (rows.features.shape[1] + 1)
+    return enough_rows(each, f"the rarest label, {rows.classes.names[rarest]!r},")
 
 
 def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic:
