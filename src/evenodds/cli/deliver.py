@@ -1,7 +1,7 @@
 """A result handed over: printed for people or programs, reported as a page, held to a gate."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +61,13 @@ def deliver(result: Any, wanted: Delivery, *, name: str) -> None:
     if wanted.report is not None:
         _write_report(result, wanted.report, wanted.view, name)
     if wanted.output_format is Format.json:
-        document = _document(result, wanted)
-        document["reject"] = sheet.rejected
-        document["verdict"] = sheet.verdict
+        document = {
+            **result.to_dict(),
+            **sheet.answers,
+            "significance": wanted.significance,
+            "reject": sheet.rejected,
+            "verdict": sheet.verdict,
+        }
         typer.echo(json.dumps(document, indent=2, default=str))
     else:
         from evenodds.cli.show import show_sheet  # noqa: PLC0415 - rich is slow to load
@@ -79,21 +83,6 @@ def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:
         return not sheet.rejected
     shown: bool = result.equivalence(wanted.margin).pvalue < wanted.significance
     return shown
-
-
-def _document(result: Any, wanted: Delivery) -> dict[str, Any]:
-    """Return the documented JSON of a result, but for its words."""
-    document: dict[str, Any] = result.to_dict()
-    document["significance"] = wanted.significance
-    if hasattr(result, "confidence_interval"):
-        document["confidence_interval"] = asdict(
-            result.confidence_interval(1 - wanted.significance)
-        )
-    if hasattr(result, "reached"):
-        document["reached"] = result.reached(wanted.significance)
-    if wanted.margin is not None and hasattr(result, "equivalence"):
-        document["equivalence"] = asdict(result.equivalence(wanted.margin))
-    return document
 
 
 def _write_report(result: Any, path: Path, view: "View", name: str) -> None:

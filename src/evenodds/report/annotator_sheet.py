@@ -1,5 +1,6 @@
 """What there is to say about the audits of several annotators."""
 
+from dataclasses import asdict
 from functools import partial
 from typing import Final
 
@@ -36,6 +37,7 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         headline=_headline(result, named),
         verdict=_verdict(result, named, view),
         rejected=bool(named),
+        answers={"equivalence": asdict(result.equivalence(view.margin))},
         keys=_keys(result, named, view),
         facts=[
             ("annotators", f"{len(result.tests)} tested, {len(result.untested)} not"),

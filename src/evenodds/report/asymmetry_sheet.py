@@ -1,5 +1,6 @@
 """What there is to say about an asymmetry test."""
 
+from dataclasses import asdict
 from typing import Final
 
 from evenodds.inference.results import AsymmetryTestResult
@@ -55,6 +56,10 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
         page_facts=(
             ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
         ),
+        answers={
+            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
+            "equivalence": asdict(equivalence),
+        },
         checks=result.diagnostics,
         next_steps=next_steps(result, view.significance, view.margin),
         assumptions=assumptions(result),

@@ -1,5 +1,6 @@
 """What there is to say about an audit test."""
 
+from dataclasses import asdict
 from functools import partial
 from typing import Final
 
@@ -48,6 +49,10 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         page_facts=(
             ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
         ),
+        answers={
+            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
+            "equivalence": asdict(equivalence),
+        },
         tables=(_table(result),),
         checks=result.diagnostics,
         next_steps=_next_steps(result, view.significance),

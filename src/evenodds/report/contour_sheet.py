@@ -1,5 +1,6 @@
 """What there is to say about a contour test."""
 
+from dataclasses import asdict
 from typing import Final
 
 from evenodds.inference.contour.results import ContourTestResult
@@ -58,6 +59,10 @@ def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
         formulas="contour_formulas.html",
         python=_python(result),
         words=WORDS,
+        answers={
+            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
+            "reached": result.reached(view.significance),
+        },
         holds="shares of labels at the contours, no rows",
         version=result.versions["evenodds"],
         pictures=lambda: _pictures(result, view),

@@ -4,8 +4,8 @@ A test writes its sheet once; nothing that shows it knows which test it was.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from evenodds.inference.results import Diagnostic
 from evenodds.report.assumptions import Assumption
@@ -90,6 +90,8 @@ class Sheet:
         Returns the figures by kind, the leading one first; only pages and plots pay for them.
     page_facts : list of (name, value)
         Numbers for the page alone.
+    answers : dict
+        What JSON adds to the result itself: numbers that depend on the level and the margin.
     """
 
     question: str
@@ -110,6 +112,7 @@ class Sheet:
     version: str
     pictures: Callable[[], dict[str, SheetPicture]]
     page_facts: tuple[tuple[str, str], ...] = ()
+    answers: dict[str, Any] = field(default_factory=dict)
 
     @property
     def doubts(self) -> list[str]:

@@ -115,7 +115,7 @@ def test_the_interval_follows_the_significance(document, basic):
     assert found["confidence_interval"]["level"] == pytest.approx(0.9)
 
 
-def test_a_margin_adds_the_equivalence_test(document, basic):
+def test_the_equivalence_test_goes_by_the_margin(document, basic):
     assert document(basic, "lost", "--margin", "0.2")["equivalence"]["margin"] == 0.2
 
 
