@@ -64,7 +64,7 @@ def asymmetry_test(
         - "boundary" asks whether the curve, noise and all, crosses 1/2 at the anchors. It
           holds its level under uniform noise, also with rare positives or skewed features.
         - "joint" also reads the shape of the curve: far more powerful if the posterior is
-          truly logistic, misleading if it is not. The only one that runs without anchors.
+          truly logistic, misleading if it is not. It runs without anchors, on that shape alone.
         - "local" looks at the rows around each anchor alone and assumes no shape of the curve.
           At most five features, and rows near every anchor; it also takes anchors stated at
           0 and 1, which give both flip rates.
@@ -114,10 +114,10 @@ def asymmetry_test(
     :math:`\Delta`. Either gives one function :math:`z(\Delta_0)`: the test is :math:`z(0)`, the
     estimate its root, the interval where it stays small.
 
-    All but "local" need the posterior to be logistic in the columns of X (polynomial and spline
-    columns are welcome), far more rows than columns, and noise that depends on the class only.
-    Noise that depends on the features can balance exactly at the anchors. Each result carries
-    diagnostics that say how far these hold.
+    All methods need far more rows than columns, and noise that depends on the class only: noise
+    that depends on the features can balance exactly at the anchors. All but "local" also need the
+    posterior to be logistic in the columns of X; polynomial and spline columns are welcome. Each
+    result carries diagnostics that say how far these hold.
 
     Method "wald" fits a plain logistic curve, which moves under uniform noise unless rows lie
     evenly about the boundary: with rare positives it rejects far too often, the more so the
