@@ -28,8 +28,9 @@ def kernel_weights(
         weights *= -0.5
         np.exp(weights, out=weights)
     else:
-        weights **= 1.5
+        # (1 - d^3)^3 by products: powers that are not whole are slow.
+        weights *= np.sqrt(weights)
         np.subtract(1.0, weights, out=weights)
-        weights **= 3
+        weights *= weights * weights
     np.copyto(weights, 0.0, where=beyond)
     return weights

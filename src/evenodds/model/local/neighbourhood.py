@@ -6,6 +6,7 @@ needs one transcendental function and three matrix products for all points of th
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class Neighbourhood:
             self.distances[own] = np.inf
         self.nearest = self.distances.min(axis=0)
         self.n_parameters = len(layout.design)
-        self.pairs = np.triu_indices(self.n_parameters)
+        self.pairs = pairs_of_lines(self.n_parameters)
 
     def narrow(self, bandwidth: float) -> None:
         """Weigh the rows for a bandwidth no wider than the last one."""
@@ -132,11 +133,12 @@ class Neighbourhood:
         n_points, n_features = self.points.shape
         sides = prior_places(n_features, bandwidth, self.kernel)
         places = (self.points[:, None, :] + sides).reshape(-1, n_features)
-        self.prior_design = designed(places, self.weights.dtype.type)
-        self.prior_products = products_of(self.prior_design)
-        share = np.full((1, len(sides)), 1 / len(sides), self.weights.dtype)
-        self.prior_weights = np.kron(np.eye(n_points, dtype=self.weights.dtype), share)
-        self.of_weights += (self.prior_products @ self.prior_weights.T).T
+        design = designed(places, self.weights.dtype.type)
+        shape = (n_points, len(sides), -1)
+        self.prior_design = design.T.reshape(shape)
+        self.prior_products = products_of(design).T.reshape(shape)
+        self.share = 1 / len(sides)
+        self.of_weights += self.share * self.prior_products.sum(axis=1)
 
     def flat_start(self) -> FloatArray:
         """Return the log-odds of the share of positives nearby, without slopes."""
@@ -148,11 +150,8 @@ class Neighbourhood:
     def derivatives(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return score and information."""
         halved = (coefficients / 2).astype(self.weights.dtype)
-        rows = self.rows
-        pulls, bends = self._sums(halved, self.weights, rows.design, rows.products)
-        prior_pulls, prior_bends = self._sums(
-            halved, self.prior_weights, self.prior_design, self.prior_products
-        )
+        pulls, bends = self._sums(halved)
+        prior_pulls, prior_bends = self._prior_sums(halved)
         score = self.of_labels - (pulls + prior_pulls) / 2
         packed = (self.of_weights - bends - prior_bends) / 4
         information = np.empty((len(packed), self.n_parameters, self.n_parameters))
@@ -160,18 +159,23 @@ class Neighbourhood:
         information[:, self.pairs[1], self.pairs[0]] = packed
         return score.astype(float), information
 
-    def _sums(
-        self, halved: Floats, weights: Floats, design: Floats, products: Floats
-    ) -> tuple[Floats, Floats]:
+    def _sums(self, halved: Floats) -> tuple[Floats, Floats]:
         """Return the sums of w u x and w u^2 x x' over rows, for each point."""
-        bends = self.room.held("bends", weights.shape)
-        pulls = self.room.held("pulls", weights.shape)
-        np.matmul(halved, design, out=bends)
+        bends = self.room.held("bends", self.weights.shape)
+        pulls = self.room.held("pulls", self.weights.shape)
+        np.matmul(halved, self.rows.design, out=bends)
         np.tanh(bends, out=bends)
-        np.multiply(weights, bends, out=pulls)
-        first = (design @ pulls.T).T
+        np.multiply(self.weights, bends, out=pulls)
+        first = (self.rows.design @ pulls.T).T
         pulls *= bends
-        return first, (products @ pulls.T).T
+        return first, (self.rows.products @ pulls.T).T
+
+    def _prior_sums(self, halved: Floats) -> tuple[Floats, Floats]:
+        """Return the same sums over the prior row of each point."""
+        pulls = np.tanh(self.prior_design @ halved[:, :, None])
+        first = (self.prior_design * pulls).sum(axis=1)
+        second = (self.prior_products * (pulls * pulls)).sum(axis=1)
+        return self.share * first, self.share * second
 
     def largest_curvature(self) -> FloatArray:
         """Return the information's diagonal if every label were a toss-up, as matrices."""
@@ -207,9 +211,16 @@ def designed(features: FloatArray, dtype: type[np.floating[Any]]) -> Floats:
     return design
 
 
+@lru_cache
+def pairs_of_lines(n_lines: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of all pairs of lines, each pair once."""
+    first, second = np.triu_indices(n_lines)
+    return first, second
+
+
 def products_of(design: Floats) -> Floats:
     """Return the products of all pairs of lines, each pair once."""
-    first, second = np.triu_indices(len(design))
+    first, second = pairs_of_lines(len(design))
     products: Floats = design[first] * design[second]
     return products
 

@@ -159,8 +159,10 @@ def squared_distances(lines: Floats, points: FloatArray) -> Floats:
     `lines` are the features, one line each. Differences first: they keep their digits.
     """
     distances = np.zeros((len(points), lines.shape[1]), lines.dtype)
-    for line, values in zip(lines, points.T.astype(lines.dtype), strict=True):
-        gaps = line - values[:, None]
-        gaps *= gaps
-        distances += gaps
+    # A point at a time: the gaps stay in the cache.
+    for number, point in enumerate(points.astype(lines.dtype)):
+        for line, value in zip(lines, point, strict=True):
+            gaps = line - value
+            gaps *= gaps
+            distances[number] += gaps
     return distances
