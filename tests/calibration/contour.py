@@ -26,6 +26,10 @@ WITH_ENDS = (0.0, 0.2, 0.5, 0.8, 1.0)
 TENTHS = tuple(round(0.1 * step, 1) for step in range(1, 10))
 # A case this sure is as good as certain.
 CERTAIN = 1e-4
+SAME_ROWS, OTHER_ROWS = "model of the same rows", "model of other rows"
+# A model states posteriors between these, of so many cases at most.
+STATED = (0.05, 0.95)
+MOST_STATED = 400
 
 
 def balanced(posterior: np.ndarray) -> np.ndarray:
@@ -47,6 +51,8 @@ class Cell:
     each: int = 4
     tolerance: float = 0.0
     shared: float = 0.0
+    stated_by: str = "expert"
+    tilt: float = 0.0
 
     def draw(self, seed: int, run: int):
         """Return features, labels, anchors and groups of one run."""
@@ -54,6 +60,12 @@ class Cell:
         world = self.world()
         noise = eo.ClassConditionalNoise(self.alpha, self.beta)
         trial = world.draw(self.n, 0, noise, rng)
+        if self.tilt:
+            trial = replace(trial, labels=tilted_labels(world, self.tilt, trial.features, rng))
+        if self.stated_by == SAME_ROWS:
+            return trial.features, trial.labels, by_model(trial.features, trial.true_labels), None
+        if self.stated_by == OTHER_ROWS:
+            return trial.features, trial.labels, by_model(*world.draw_rows(self.n, rng)), None
         stated = np.repeat(self.posteriors, self.each)
         errors = rng.uniform(-self.tolerance, self.tolerance, len(stated))
         errors += rng.uniform(-self.shared, self.shared)
@@ -74,8 +86,36 @@ class Cell:
         return eo.contour_test(X, labels, anchors, groups=groups, engine=engine)
 
 
+def by_model(X: np.ndarray, true: np.ndarray) -> eo.Anchors:
+    """State posteriors by a logistic curve fitted to true labels, with their covariance."""
+    fit = eo.fit_logistic(X, true)
+    posterior = 1 / (1 + np.exp(-fit.log_odds(X)))
+    chosen = np.flatnonzero((posterior > STATED[0]) & (posterior < STATED[1]))[:MOST_STATED]
+    slopes = (posterior * (1 - posterior))[chosen]
+    covariance = fit.log_odds_covariance(X[chosen]) * np.outer(slopes, slopes)
+    return eo.Anchors(
+        X[chosen], posterior=posterior[chosen], tolerance=0, source_covariance=covariance
+    )
+
+
+def tilted_labels(world: World, tilt: float, features: np.ndarray, rng) -> np.ndarray:
+    """Draw labels along another index: every other slope is longer, the rest are shorter.
+
+    Normal features leave both indices spread (nearly) alike, so the flips balance at every
+    posterior: only cases of one contour are labelled apart.
+    """
+    intercept, *slopes = world.index.coefficients
+    lean = np.where(np.arange(len(slopes)) % 2, 1 - tilt, 1 + tilt)
+    other = replace(world, index=LinearIndex(np.array([intercept, *(slopes * lean)])))
+    return (rng.random(len(features)) < other.posterior(features)).astype(np.int8)
+
+
 def rare() -> World:
     return two_bells(0.15)
+
+
+def ten_features() -> World:
+    return many_features(10)
 
 
 def rare_four_times() -> World:
@@ -111,9 +151,19 @@ LEVEL_CELLS = (
     Cell("skewed, tolerance", skewed, 3000, 0.1, 0.1, "uniform", tolerance=0.08),
     Cell("skewed, shared error", skewed, 3000, 0.1, 0.1, "uniform", tolerance=0.04, shared=0.05),
     Cell("probit", probit, 4000, 0.1, 0.1, "uniform"),
-    Cell("10 features", lambda: many_features(10), 3000, 0.1, 0.1, "uniform"),
+    Cell("10 features", ten_features, 3000, 0.1, 0.1, "uniform"),
     Cell("gentle", gentle, 3000, 0.3, 0.3, "uniform"),
     Cell("gentle", gentle, 10000, 0.4, 0.4, "uniform"),
+)
+MODEL_CELLS = tuple(
+    Cell(f"{name}, {whose}", world, n, alpha, beta, truth, stated_by=whose)
+    for name, world, n, alpha, beta, truth in (
+        ("rare", rare, 2000, 0.1, 0.1, "uniform"),
+        ("10 features", ten_features, 1500, 0.0, 0.0, "clean"),
+        ("10 features", ten_features, 1500, 0.1, 0.1, "uniform"),
+        ("10 features", ten_features, 1500, 0.25, 0.05, "class-conditional"),
+    )
+    for whose in (OTHER_ROWS, SAME_ROWS)
 )
 POWER_CELLS = (
     Cell("rare", rare, 5000, 0.05, 0.15, "class-conditional"),
@@ -121,6 +171,19 @@ POWER_CELLS = (
     Cell("hard cases", hard_cases, 5000, 0.15, 0.15, "instance-dependent"),
     Cell("hard cases", hard_cases, 20000, 0.15, 0.15, "instance-dependent"),
     Cell("sure cases", sure_cases, 5000, 0.15, 0.15, "instance-dependent"),
+    *(
+        Cell(
+            f"tilted, {whose}",
+            ten_features,
+            1500,
+            0.0,
+            0.0,
+            "instance-dependent",
+            stated_by=whose,
+            tilt=0.2,
+        )
+        for whose in (OTHER_ROWS, SAME_ROWS)
+    ),
 )
 LOCAL_CELLS = (
     Cell("rare, near", near(rare), 2000, 0.0, 0.0, "clean"),
@@ -183,7 +246,7 @@ def main() -> int:
     print(f"Engine {options.engine}, {options.runs} runs at 5 %; a true rung at most {upper:.3f}\n")
     print("| world | rows | alpha, beta | truth | clean | uniform | line | past the truth |")
     print("|---|---|---|---|---|---|---|---|")
-    everywhere = (*LEVEL_CELLS, *POWER_CELLS)
+    everywhere = (*LEVEL_CELLS, *MODEL_CELLS, *POWER_CELLS)
     for cell in LOCAL_CELLS if options.engine == "local" else everywhere:
         found = rejections(cell, options.runs, options.seed, options.engine)
         untested = int(np.isnan(found[:, 0]).sum())
@@ -210,7 +273,9 @@ def main() -> int:
 
 def level_bound(runs: int) -> float:
     """Return a rate that no valid cell exceeds, with one false alarm in a thousand suites."""
-    return float(stats.binom.ppf(1 - 1e-3 / len(LEVEL_CELLS), runs, 0.05) / runs)
+    return float(
+        stats.binom.ppf(1 - 1e-3 / (len(LEVEL_CELLS) + len(MODEL_CELLS)), runs, 0.05) / runs
+    )
 
 
 if __name__ == "__main__":
