@@ -5,10 +5,19 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
-from tests.calibration.contour import LEVEL_CELLS, POWER_CELLS, rejections, true_rungs
+from evenodds.inference.contour.engines import posteriors_at
+from evenodds.rows.door import read_data
+from tests.calibration.contour import (
+    LEVEL_CELLS,
+    MODEL_CELLS,
+    POWER_CELLS,
+    rejections,
+    ten_features,
+    true_rungs,
+)
 
 RUNS = 50
-CHOSEN = [LEVEL_CELLS[place] for place in (0, 2, 8, 10, 14, 16)]
+CHOSEN = [*(LEVEL_CELLS[place] for place in (0, 2, 8, 10, 14, 16)), *MODEL_CELLS[4:6]]
 UNEVEN = [cell for cell in POWER_CELLS if cell.truth == "class-conditional"]
 BY_FEATURES = [cell for cell in POWER_CELLS if cell.truth == "instance-dependent" and cell.n < 9000]
 
@@ -42,3 +51,25 @@ def test_few_groups_do_not_climb_too_often(n_groups):
         groups = np.arange(len(labels)) % n_groups
         past += eo.contour_test(X, labels, anchors, groups=groups).pvalue < 0.05
     assert past <= stats.binom.ppf(1 - 1e-4, RUNS, 0.05)
+
+
+def test_a_model_of_the_same_rows_errs_on_the_safe_side():
+    """Its error goes along with that of the labels: variances subtract where we add them."""
+    world, noise = ten_features(), eo.UniformNoise(0.1)
+    seeds = np.random.default_rng(36).normal(scale=0.5, size=(3, 10))
+    points = world.index.move_to(seeds, world.link.index_at(np.array([0.2, 0.5, 0.8])))
+    gaps, of_labels, of_model = [], [], []
+    for run in range(150):
+        trial = world.draw(1500, 0, noise, np.random.default_rng([35, run]))
+        found = posteriors_at(read_data(trial.features, trial.labels), points, "spline")
+        model = eo.fit_logistic(trial.features, trial.true_labels)
+        stated = 1 / (1 + np.exp(-model.log_odds(points)))
+        slopes = stated * (1 - stated)
+        gaps.append(found.posterior - 0.1 - 0.8 * stated)
+        of_labels.append(found.covariance.diagonal())
+        of_model.append(0.64 * slopes**2 * model.log_odds_covariance(points).diagonal())
+    spread = np.std(gaps, axis=0)
+    less, more = np.mean(of_labels, axis=0), np.mean(of_model, axis=0)
+    # A standard deviation of 150 runs is known to 6 %.
+    assert spread == pytest.approx(np.sqrt(less - more), rel=0.25)
+    assert (spread < 0.85 * np.sqrt(less + more)).all()
