@@ -174,32 +174,46 @@ def run_on_rows(
     known = anchors
     if known is not None and rows.encoding is not None:
         known = known.encoded(rows.encoding, rows.known_columns)
-    if isinstance(settings, Joint):
-        return joint_test(rows, known, settings, alternative, audit)
-    if isinstance(settings, Wald | Local) and audit is not None:
-        why = (
-            "whose curve has no flip rates"
-            if isinstance(settings, Wald)
-            else "which looks at the rows around anchors only"
+    match settings:
+        case Joint():
+            return joint_test(rows, known, settings, alternative, audit)
+        case Boundary():
+            if audit is None:
+                known = _needed(known, settings)
+            elif known is None:
+                check_stands_alone(audit)
+            return boundary_test(rows, known, settings, alternative, audit)
+        case Wald():
+            _refuse_audit(audit, settings, "whose curve has no flip rates")
+            return wald_test(rows, _needed(known, settings), settings, alternative)
+        case Local():
+            _refuse_audit(audit, settings, "which looks at the rows around anchors only")
+            return local_test(rows, _needed(known, settings), settings, alternative)
+
+
+def _needed(anchors: Anchors | None, settings: Method) -> Anchors:
+    """Return the anchors of a method that cannot run without any."""
+    if anchors is None:
+        raise AnchorError(
+            f"anchors is None but method {_name(settings)!r} needs at least one: "
+            "name cases where an expert could not tell the class. Without any, only "
+            "method='joint' runs, on the shape of the curve alone; prior_test needs the true share "
+            "of positives instead, audit_test rows whose true label is known."
         )
+    return anchors
+
+
+def _refuse_audit(audit: Audit | None, settings: Method, why: str) -> None:
+    """Refuse an audit beside a method that has no place for it."""
+    if audit is not None:
         raise InputError(
-            f"audit cannot be used with method {type(settings).__name__.lower()!r}, {why}: use "
+            f"audit cannot be used with method {_name(settings)!r}, {why}: use "
             "method='boundary' or 'joint', or audit_test on the audit alone."
         )
-    if isinstance(settings, Boundary) and not (known is None and audit is None):
-        if known is None and audit is not None:
-            check_stands_alone(audit)
-        return boundary_test(rows, known, settings, alternative, audit)
-    if isinstance(settings, Wald) and known is not None:
-        return wald_test(rows, known, settings, alternative)
-    if isinstance(settings, Local) and known is not None:
-        return local_test(rows, known, settings, alternative)
-    raise AnchorError(
-        f"anchors is None but method {type(settings).__name__.lower()!r} needs at least one: "
-        "name cases where an expert could not tell the class. Without any, only "
-        "method='joint' runs, on the shape of the curve alone; prior_test needs the true share "
-        "of positives instead, audit_test rows whose true label is known."
-    )
+
+
+def _name(settings: Method) -> str:
+    return type(settings).__name__.lower()
 
 
 def check_rarer_label(rows: Rows) -> None:

@@ -5,20 +5,19 @@ from functools import partial
 from typing import Final
 
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
-from evenodds.report.asymmetry_sheet import (
+from evenodds.report.audit_sheet import DRAWN, audit_assumptions
+from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
+from evenodds.report.verdict import flipped_more, show_label, show_pvalue, with_minus
+from evenodds.report.view import View
+from evenodds.report.words import (
     ALTERNATIVES,
+    AUDIT,
     CLASS_CONDITIONAL_NOISE,
     FLIP,
     NOT_REJECTED,
     PVALUE,
     UNIFORM_NOISE,
-    versions,
-    with_minus,
 )
-from evenodds.report.audit_sheet import AUDIT, DRAWN, audit_assumptions
-from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable
-from evenodds.report.verdict import flipped_more, show_label, show_pvalue
-from evenodds.report.view import View
 from evenodds.validation import join_quoted
 
 QUESTION: Final = "Who flips one class more often than the other?"

@@ -1,45 +1,29 @@
 """What there is to say about an asymmetry test."""
 
 from dataclasses import asdict
-from typing import Final
 
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.report.assumptions import assumptions
 from evenodds.report.reproduce import python_call
-from evenodds.report.sheet import Key, Sheet, SheetPicture
-from evenodds.report.verdict import headline, next_steps, show_interval, show_pvalue, verdict
+from evenodds.report.sheet import Key, Sheet, SheetPicture, versions
+from evenodds.report.verdict import (
+    headline,
+    next_steps,
+    show_interval,
+    show_pvalue,
+    verdict,
+    with_minus,
+)
 from evenodds.report.view import View
-
-QUESTION: Final = "Is one class flipped more often than the other?"
-
-ALTERNATIVES: Final = {
-    "two-sided": "either class is flipped more",
-    "greater": "negatives are flipped more (beta > alpha)",
-    "less": "positives are flipped more (beta < alpha)",
-}
-
-FLIP: Final = ("Flip", "A label that is not the true class.")
-UNIFORM_NOISE: Final = (
-    "Uniform noise",
-    "Labels of both classes are flipped equally often. Labels may be very noisy and still be so.",
-)
-CLASS_CONDITIONAL_NOISE: Final = (
-    "Class-conditional noise",
-    "One class is flipped more often than the other. What is learned from such labels is biased.",
-)
-ANCHOR: Final = (
-    "Anchor, toss-up",
-    "A case where an expert who knows the truth could not tell the class.",
-)
-NOT_REJECTED: Final = (
-    "Not rejected",
-    "The labels do not speak against equal flips. It never means that flips are equal: see which "
-    "asymmetries remain possible.",
-)
-PVALUE: Final = (
-    "p-value",
-    "How often equal flips alone would give a result at least this far out. It is not the "
-    "probability that flips are equal.",
+from evenodds.report.words import (
+    ALTERNATIVES,
+    ANCHOR,
+    CLASS_CONDITIONAL_NOISE,
+    FLIP,
+    NOT_REJECTED,
+    PVALUE,
+    QUESTION,
+    UNIFORM_NOISE,
 )
 
 
@@ -111,11 +95,6 @@ def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple
     return lines
 
 
-def versions(known: dict[str, str]) -> list[tuple[str, str]]:
-    """Return versions as settings."""
-    return [(f"version of {name}", version) for name, version in known.items()]
-
-
 def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
     interval = result.confidence_interval(1 - view.significance)
     keys = (
@@ -139,11 +118,6 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
         f"of true {result.positive!r} / of true {result.negative!r}",
     )
     return (*keys, rates)
-
-
-def with_minus(number: str) -> str:
-    """Write a negative number with a minus sign, not a hyphen."""
-    return number.replace("-", "−")
 
 
 def _pictures(result: AsymmetryTestResult, view: View) -> dict[str, SheetPicture]:

@@ -7,22 +7,27 @@ from typing import Final
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.report.assumptions import UNSEEN, Assumption
-from evenodds.report.asymmetry_sheet import (
+from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
+from evenodds.report.verdict import (
+    flipped_more,
+    headline,
+    show_interval,
+    show_pvalue,
+    verdict,
+    with_minus,
+)
+from evenodds.report.view import View
+from evenodds.report.words import (
     ALTERNATIVES,
+    AUDIT,
     CLASS_CONDITIONAL_NOISE,
     FLIP,
     NOT_REJECTED,
     PVALUE,
     QUESTION,
     UNIFORM_NOISE,
-    versions,
-    with_minus,
 )
-from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable
-from evenodds.report.verdict import flipped_more, headline, show_interval, show_pvalue, verdict
-from evenodds.report.view import View
 
-AUDIT: Final = ("Audit", "A sample of rows whose true class was looked up.")
 DRAWN: Final = {
     "random": "at random",
     "true": "by true class",

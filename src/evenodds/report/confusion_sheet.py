@@ -5,10 +5,10 @@ from typing import Final
 
 from evenodds.inference.multiclass.confusion_result import ConfusionTestResult, MatrixTest
 from evenodds.report.assumptions import UNSEEN, Assumption
-from evenodds.report.asymmetry_sheet import FLIP, PVALUE, versions
-from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable
+from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, versions
 from evenodds.report.verdict import show_pvalue
 from evenodds.report.view import View
+from evenodds.report.words import FLIP, PVALUE
 
 QUESTION: Final = "How were true classes turned into labels?"
 MEANINGS: Final = {

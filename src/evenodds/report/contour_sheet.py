@@ -5,16 +5,11 @@ from typing import Final
 
 from evenodds.inference.contour.results import ContourTestResult
 from evenodds.report.assumptions import UNSEEN, Assumption
-from evenodds.report.asymmetry_sheet import (
-    CLASS_CONDITIONAL_NOISE,
-    FLIP,
-    UNIFORM_NOISE,
-    versions,
-)
 from evenodds.report.contour_words import NAMES, headline, next_steps, verdict
-from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable
+from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
 from evenodds.report.verdict import show_interval, show_pvalue
 from evenodds.report.view import View
+from evenodds.report.words import CLASS_CONDITIONAL_NOISE, FLIP, UNIFORM_NOISE
 
 QUESTION: Final = "Which noise do these labels have?"
 

@@ -6,12 +6,12 @@ from typing import Final
 from evenodds.inference.multiclass.results import MulticlassTestResult, SplitRecord
 from evenodds.inference.results import Diagnostic
 from evenodds.report.assumptions import UNSEEN, Assumption
-from evenodds.report.asymmetry_sheet import FLIP, NOT_REJECTED, PVALUE, versions
 from evenodds.report.confusion_sheet import matrix_facts, matrix_table
-from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture
+from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, versions
 from evenodds.report.split_table import INTERVAL, RATES, split_table
 from evenodds.report.verdict import show_interval, show_pvalue
 from evenodds.report.view import View
+from evenodds.report.words import FLIP, NOT_REJECTED, PVALUE
 
 QUESTION: Final = "Are some classes flipped more often than others?"
 HALF: Final = {

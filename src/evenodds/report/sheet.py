@@ -123,3 +123,8 @@ class Sheet:
     def passed(self) -> list[str]:
         """What was checked and found in order."""
         return [check.message for check in self.checks if not check.concern]
+
+
+def versions(known: dict[str, str]) -> list[tuple[str, str]]:
+    """Return versions as settings."""
+    return [(f"version of {name}", version) for name, version in known.items()]

@@ -130,6 +130,11 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     return f"from {low} to {high}"
 
 
+def with_minus(number: str) -> str:
+    """Write a negative number with a minus sign, not a hyphen."""
+    return number.replace("-", "−")
+
+
 def show_label(label: object) -> str:
     """Write a label as it would be typed, a very long one cut."""
     written = repr(label)
