@@ -25,6 +25,7 @@ LEVEL = 0.05
 DOUBT_BELOW = 0.01
 # Rows of the rarer label a parameter, below which the normal approximation is poor.
 ROWS_A_PARAMETER = 10
+UNSETTLED = "The fit did not settle on one curve: treat the numbers as rough."
 # Fewer groups than this make their variance unreliable.
 FEW_GROUPS = 30
 # Eigenvalues below this share of the largest count as zero.
@@ -268,7 +269,7 @@ def step_check(fit: NoisyFit) -> Diagnostic:
             "sample is too small or too noisy for this test; use the bootstrap, or more rows."
         )
     elif not fit.converged:
-        message = "The fit did not settle on one curve: treat the numbers as rough."
+        message = UNSETTLED
     else:
         message = f"About {rows:,.0f} rows lie on the slope of the curve."
     concern = fit.is_step or not fit.converged

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import chdtrc
 
-from evenodds.inference.diagnostics import DOUBT_BELOW, ZERO, enough_rows
+from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, ZERO, enough_rows
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.multiclass.crossing import Problem, SplitAnchors, split_log_odds
 from evenodds.inference.multiclass.splits import Split
@@ -29,7 +29,7 @@ def curve_check(fit: ClassFit) -> Diagnostic:
             "little to see at the toss-ups; use more rows or fewer columns."
         )
     elif not fit.converged:
-        message = "The fit did not settle on one curve: treat the numbers as rough."
+        message = UNSETTLED
     else:
         message = f"About {rows:,.0f} rows lie between the classes."
     concern = fit.is_step or not fit.converged

@@ -128,5 +128,6 @@ def climb(
     if dtype is np.float32:
         return coefficients, information  # rough as it is, it still ranks bandwidths
     raise ConvergenceError(
-        f"a local fit did not settle in {MOST_STEPS} steps: give a wider bandwidth."
+        f"a local fit did not settle in {MOST_STEPS} steps: leave out anchors with few rows "
+        "nearby, or use a method that fits one curve to all rows."
     )

@@ -283,3 +283,13 @@ def test_a_column_of_one_value_and_a_wild_one_is_refused(refused):
     column = np.r_[np.zeros(99), 1e200][:, None]
     with refused("a column has values so large that their squares overflow, and one value else"):
         Standard.of(column)
+
+
+def test_a_fit_that_does_not_settle_says_what_helps(noisy, monkeypatch):
+    monkeypatch.setattr("evenodds.model.local.fits.MOST_STEPS", 1)
+    message = (
+        "^a local fit did not settle in 1 steps: leave out anchors with few rows nearby, or use a "
+        r"method that fits one curve to all rows\.$"
+    )
+    with pytest.raises(eo.ConvergenceError, match=message):
+        local_posteriors(*noisy, POINTS, bandwidth=0.5)
