@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import pytest
 
@@ -161,3 +162,10 @@ def test_head_is_quiet(script, arguments):
     line = f"'{script}' {arguments} | head -1"
     done = subprocess.run(line, shell=True, capture_output=True, check=False)
     assert done.stderr == b""
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "evenodds", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"evenodds {eo.__version__}\n"
