@@ -1,13 +1,12 @@
 """`evenodds audit`: the test on rows whose true label was looked up."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evenodds.cli.choices import Drawn, Format, Side
-from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Alternative,
@@ -146,8 +145,7 @@ def run_audit(
         alternative=alternative.value,
         positive=positive,
     )
-    name = f"{', '.join(Path(part).name for part in data)}: {given}"
-    deliver(result, wanted, name=name)
+    deliver(result, wanted, name=name_data(data, given))
 
 
 def _plan(
