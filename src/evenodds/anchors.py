@@ -152,12 +152,17 @@ class Anchors:
         """Return the smallest and the largest tolerance."""
         return float(self.tolerance.min()), float(self.tolerance.max())
 
+    def own_variances(self) -> FloatArray:
+        """Return the variance of the error that each stated posterior has of its own."""
+        variances: FloatArray = self.tolerance**2 / 3
+        return variances
+
     def error_covariance(self) -> FloatArray:
         """Return the covariance of the errors on the stated posteriors.
 
         A uniform error of half-width d has variance ``d^2 / 3``.
         """
-        own = np.diag(self.tolerance**2 / 3)
+        own = np.diag(self.own_variances())
         shared = np.full_like(own, self.shared_tolerance**2 / 3)
         source = 0.0 if self.source_covariance is None else self.source_covariance
         covariance: FloatArray = own + shared + source

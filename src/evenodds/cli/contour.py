@@ -105,8 +105,23 @@ def run_contour(
             chosen = read_engine(None if engine is None else engine.value)
             result = climb_on_rows(inputs.rows, inputs.anchors, chosen)
     deliver(result, wanted, name=name_data(data, reading.columns.label))
-    if gate is not None and _climbed_past(result, gate, significance):
-        raise typer.Exit(GATE_FAILED)
+    if gate is not None:
+        _refuse_untested(result, gate, significance)
+        if _climbed_past(result, gate, significance):
+            raise typer.Exit(GATE_FAILED)
+
+
+def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: float) -> None:
+    """Refuse to hold labels to a rung at which the ladder stopped because it cannot be tested."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.report.contour_words import why_no_line  # noqa: PLC0415
+
+    reached = result.reached(significance)
+    if reached == gate.value and result.rung(reached).contour_pvalue is None:
+        raise InputError(
+            f"--gate {gate.value} cannot be held: {why_no_line(result)}, so that noise was not "
+            "tested. Name cases at more posteriors."
+        )
 
 
 def _climbed_past(result: "ContourTestResult", gate: Rung, significance: float) -> bool:

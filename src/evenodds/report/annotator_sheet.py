@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
 from evenodds.report.audit_sheet import DRAWN, audit_assumptions
@@ -36,7 +36,10 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         headline=_headline(result, named),
         verdict=_verdict(result, named, view),
         rejected=bool(named),
-        answers={"equivalence": asdict(result.equivalence(view.margin))},
+        answers={
+            "equivalence": asdict(result.equivalence(view.margin)),
+            "intervals": [_intervals(test, 1 - view.significance) for test in result.tests],
+        },
         keys=_keys(result, named, view),
         facts=[
             ("annotators", f"{len(result.tests)} tested, {len(result.untested)} not"),
@@ -72,6 +75,16 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         version=result.versions["evenodds"],
         pictures=lambda: _pictures(result, view),
     )
+
+
+def _intervals(test: AnnotatorTest, level: float) -> dict[str, Any]:
+    """Return the intervals of one annotator, for programs."""
+    return {
+        "annotator": test.annotator,
+        "confidence_interval": asdict(test.result.confidence_interval(level)),
+        "alpha_interval": asdict(test.result.alpha_interval(level)),
+        "beta_interval": asdict(test.result.beta_interval(level)),
+    }
 
 
 def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:

@@ -57,6 +57,8 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         ),
         answers={
             "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
+            "alpha_interval": asdict(result.alpha_interval(1 - view.significance)),
+            "beta_interval": asdict(result.beta_interval(1 - view.significance)),
             "equivalence": asdict(equivalence),
         },
         tables=(_table(result),),

@@ -87,8 +87,9 @@ def contour_caption(result: ContourTestResult, view: View) -> Caption:
     if line.contour_pvalue is None:
         finding = f"{why_no_line(result).capitalize()}."
     else:
-        verb = "leave the" if line.contour_pvalue < view.significance else "fit a"
-        finding = f"The contours {verb} line ({show_pvalue(line.contour_pvalue)})."
+        bent = line.contour_pvalue < view.significance
+        what = "The contours leave the line" if bent else "No bend of the line is shown"
+        finding = f"{what} ({show_pvalue(line.contour_pvalue)})."
     return Caption(
         reading=(
             "Each dot is a contour: anchors of one stated posterior. Without flips dots lie on "

@@ -23,6 +23,11 @@ WORDS: Final = [
     ),
     ("Contour", "Cases of which an expert states the same chance of being positive."),
     (
+        "P-value of a rung",
+        "Twice the smaller of two: that of the contours, and that of cases within contours, where "
+        "these could be asked.",
+    ),
+    (
         "Ladder",
         "Noise models from the simplest to the widest, tested in this order; the first that is "
         "not rejected is where it stops.",
@@ -56,6 +61,8 @@ def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
         words=WORDS,
         answers={
             "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
+            "alpha_interval": asdict(result.confidence_interval(1 - view.significance, "alpha")),
+            "beta_interval": asdict(result.confidence_interval(1 - view.significance, "beta")),
             "reached": result.reached(view.significance),
         },
         holds="shares of labels at the contours, no rows",
@@ -127,12 +134,18 @@ def _ladder(result: ContourTestResult, view: View) -> SheetTable:
                 NAMES[rung.hypothesis],
                 f"{rung.statistic:.2f}" if tested else "",
                 str(rung.df),
-                show_pvalue(rung.pvalue) if rung.pvalue is not None else why_no_line(result),
+                _shown(rung.contour_pvalue, why_no_line(result)),
+                _shown(rung.pvalue, ""),
                 outcome if going else "not asked",
             )
         )
         going = going and not stops
-    return SheetTable("The ladder", ("noise", "chi2", "df", "p-value", "outcome"), tuple(rows))
+    header = ("noise", "chi2", "df", "contours", "with cases", "outcome")
+    return SheetTable("The ladder", header, tuple(rows))
+
+
+def _shown(pvalue: float | None, otherwise: str) -> str:
+    return otherwise if pvalue is None else show_pvalue(pvalue)
 
 
 def _contours(result: ContourTestResult) -> SheetTable:

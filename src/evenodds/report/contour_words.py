@@ -30,13 +30,13 @@ def headline(result: ContourTestResult, significance: float = 0.05) -> str:
     if reached == "uniform" and result.rung(reached).contour_pvalue is None:
         return "There is noise; of which kind cannot be told here."
     if reached == "uniform":
-        return "There is noise, and equal flips of both classes explain it."
+        return "There is noise; equal flips of both classes fit it, and other noise might too."
     if reached == "instance-dependent":
         return "The noise depends on the features: no pair of flip rates explains these labels."
     if result.rung(reached).contour_pvalue is None:
         return "Not equal flips; whether the noise depends on the features cannot be told here."
     more, less = _flipped_more(result)
-    return f"{more!r} is flipped more often than {less!r}, and two flip rates explain it."
+    return f"{more!r} is flipped more often than {less!r}, if two flip rates are all: they fit."
 
 
 def next_steps(result: ContourTestResult, significance: float = 0.05) -> list[str]:

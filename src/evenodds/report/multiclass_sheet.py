@@ -1,5 +1,6 @@
 """What there is to say about a test of several classes."""
 
+from dataclasses import asdict
 from functools import partial
 from typing import Final
 
@@ -63,6 +64,12 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
         ],
         formulas="multiclass_formulas.html",
         python=_python(result),
+        answers={
+            "intervals": {
+                record.name: asdict(record.confidence_interval(1 - view.significance))
+                for record in result.tested
+            }
+        },
         words=[FLIP, UNIFORM_CLASSES, LEANS, RATES, INTERVAL, TOSS_UP, NOT_REJECTED, PVALUE],
         holds="counts of rows and numbers a split, no rows",
         version=result.versions["evenodds"],

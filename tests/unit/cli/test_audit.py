@@ -50,6 +50,8 @@ def test_a_file_gives_the_test_of_its_rows(command, folder, rows, name):
     assert document["reject"] is True
     interval = expected.confidence_interval()
     assert document["confidence_interval"]["low"] == interval.low
+    assert document["alpha_interval"]["high"] == expected.alpha_interval().high
+    assert document["beta_interval"]["high"] == expected.beta_interval().high
 
 
 def test_rows_without_a_true_label_give_the_counts(command, folder, rows):
@@ -80,6 +82,9 @@ def test_annotators_in_json(command, folder):
     document = json.loads(done.stdout)
     assert [test["annotator"] for test in document["tests"]] == ["ben", "ann"]
     assert document["pvalue"] == document["tests"][0]["holm"]
+    first, asymmetry = document["intervals"][0], document["tests"][0]["result"]["asymmetry"]
+    assert first["annotator"] == "ben"
+    assert first["confidence_interval"]["low"] < asymmetry < first["confidence_interval"]["high"]
 
 
 @pytest.mark.parametrize(

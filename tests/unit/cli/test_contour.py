@@ -25,6 +25,8 @@ def folder(tmp_path_factory):
     age = rng.uniform(-1, 1, size=15)
     points = {"size": (np.log(stated / (1 - stated)) - age) / 2, "age": age}
     pd.DataFrame({**points, "posterior": stated}).to_csv(folder / "anchors.csv", index=False)
+    two = np.isin(stated, [0.1, 0.9])
+    pd.DataFrame({**points, "posterior": stated})[two].to_csv(folder / "two.csv", index=False)
     pd.DataFrame({**points, "posterior": 0.5}).to_csv(folder / "toss_ups.csv", index=False)
     return folder
 
@@ -57,7 +59,10 @@ def test_the_json_says_where_the_ladder_stops(contour):
         "uniform",
         "class-conditional",
     ]
-    assert found["confidence_interval"]["level"] == 0.95
+    for name in ("confidence_interval", "alpha_interval", "beta_interval"):
+        assert found[name]["level"] == 0.95
+    assert found["method"] == "contour"
+    assert found["statistic"] == found["rungs"][1]["statistic"]
 
 
 def test_the_json_gives_the_result_back(contour):
@@ -92,3 +97,13 @@ def test_bad_input_gets_one_sentence(contour, arguments, anchors, message):
     found = contour("even", *arguments, anchors=anchors)
     assert found.exit_code == 2
     assert message in " ".join(found.stderr.split())
+
+
+def test_a_gate_that_was_not_tested_is_refused(contour):
+    found = contour("lost", "--gate", "class-conditional", anchors="two.csv")
+    assert found.exit_code == 2
+    assert (
+        "--gate class-conditional cannot be held: two contours always lie on a line, so that "
+        "noise was not tested. Name cases at more posteriors." in found.stderr
+    )
+    assert contour("lost", "--gate", "uniform", anchors="two.csv").exit_code == 1

@@ -69,6 +69,8 @@ def test_the_command_gives_the_test_of_python(command, start, folder):
     assert document["reject"] is True
     surest = min(document["splits"], key=lambda split: split["adjusted_pvalue"])
     assert document["statistic"] == surest["statistic"]
+    interval = document["intervals"][surest["name"]]
+    assert interval["low"] < surest["asymmetry"] < interval["high"]
     assert "'dog' gains from 'cat'" in document["verdict"]
     points = list(csv.DictReader((folder / "pairs.csv").read_text().splitlines()))
     anchors = {

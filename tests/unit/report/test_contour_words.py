@@ -75,8 +75,8 @@ def test_the_verdict_says_what_was_shown(result, words):
     ("result", "words"),
     [
         (CLEAN, "no noise is shown"),
-        (UNIFORM, "equal flips of both classes explain it"),
-        (UNEVEN, "'ill' is flipped more often than 'well', and two flip rates explain it"),
+        (UNIFORM, "equal flips of both classes fit it, and other noise might too"),
+        (UNEVEN, "'ill' is flipped more often than 'well', if two flip rates are all: they fit"),
         (UNTOLD, "cannot be told here"),
         (BENT, "no pair of flip rates explains these labels"),
     ],

@@ -6,7 +6,8 @@ regressed on the features, what the stated posteriors explain taken out: all coe
 unless noise depends on the features (theory page, "Contours").
 
 A tolerance of its own lets every case stray from its contour, and where it strayed to shows in
-its features: then there is nothing to test.
+its features: errors of all cases may point one way in them. So each direction is granted the
+errors of all cases together.
 """
 
 import numpy as np
@@ -36,13 +37,24 @@ def agreement(
     if len(contrasts) == 0:
         return None
     known = contrasts @ estimates.covariance @ contrasts.T
-    white = whitener(directions(known), known + contrasts @ contours.errors @ contrasts.T)
+    white = whitener(directions(known), known + _errors(contours, contrasts))
     whitened = white @ (contrasts @ estimates.posterior)
     statistic, df = float(whitened @ whitened), len(whitened)
     if estimates.n_groups is not None and estimates.n_groups <= df:
         return None
     pvalue = upper_tail(statistic, df, df, estimates.n_groups)
     return Agreement(statistic=statistic, df=df, pvalue=pvalue)
+
+
+def _errors(contours: Contours, contrasts: FloatArray) -> FloatArray:
+    """Return the covariance of the errors of what is stated, along the contrasts."""
+    common = contours.errors - np.diag(contours.strayed)
+    # What each case strayed from the mean of its contour, summed: all of it may lie in one
+    # direction, and the contrasts have unit length.
+    shares = (contours.averaging**2).sum(axis=1)[np.argmax(contours.averaging, axis=0)]
+    together = float(contours.strayed @ (1 - shares))
+    covariance: FloatArray = contrasts @ common @ contrasts.T + together * np.eye(len(contrasts))
+    return covariance
 
 
 def within_contours(contours: Contours, points: FloatArray, stated: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from evenodds.inference.contour.groups import Contours
 from evenodds.inference.contour.ladder import NoiseFit
+from evenodds.inference.contour.results import Agreement
 from evenodds.inference.results import Diagnostic
 
 # A flip rate this many standard errors below zero, or a slope above it, is no chance.
@@ -24,6 +25,26 @@ def contours_check(contours: Contours) -> Diagnostic:
             "told from noise that depends on the features."
         )
     return Diagnostic(name="contours", message=message, concern=few, statistic=float(len(contours)))
+
+
+def agreement_check(agreement: Agreement | None, contours: Contours) -> Diagnostic | None:
+    """Say that cases of one contour were not compared, where a contour might have told."""
+    if agreement is not None:
+        return None
+    single = max(contours.counts) == 1
+    why = (
+        "every contour has one case; name several at each"
+        if single
+        else "they do not differ in their features, or groups are too few"
+    )
+    return Diagnostic(
+        name="within contours",
+        message=(
+            f"Whether cases of one contour are labelled alike was not asked ({why}): noise that "
+            "depends on the features but balances on average would not be seen."
+        ),
+        concern=single,
+    )
 
 
 def direction_check(line: NoiseFit) -> Diagnostic:

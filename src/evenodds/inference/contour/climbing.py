@@ -10,6 +10,7 @@ from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import check_rarer_label, read_anchors
 from evenodds.inference.contour.agreement import agreement
 from evenodds.inference.contour.checks import (
+    agreement_check,
     contours_check,
     direction_check,
     impossible_check,
@@ -181,15 +182,14 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     )
     line = fit_class_conditional(contours, estimates)
     (alpha, beta), spread = line.rates, line.covariance
-    agreeing = None
-    if not anchors.tolerance.any():
-        agreeing = agreement(contours, points, anchors.posterior, at_anchors)
+    agreeing = agreement(contours, points, anchors.posterior, at_anchors)
     outside = int(((estimates.posterior < 0) | (estimates.posterior > 1)).sum())
     checks = (
         contours_check(contours),
         found.check,
         None if found.rows_on_slope is None else noise_check(found.rows_on_slope, line),
         direction_check(line),
+        agreement_check(agreeing, contours),
         impossible_check(outside, len(contours)),
         range_check(rows, points),
         rows_check(rows),

@@ -28,6 +28,7 @@ class Contours:
     stated: FloatArray  # mean stated posterior of each
     covariance: FloatArray  # of the errors of these means
     errors: FloatArray  # covariance of the errors of all anchors
+    strayed: FloatArray  # the part of their variances that each anchor has of its own
     counts: tuple[int, ...]
     widest: float  # largest difference between posteriors of one contour
 
@@ -59,6 +60,7 @@ def group_anchors(anchors: Anchors) -> Contours:
         stated=averaging @ posterior,
         covariance=averaging @ errors @ averaging.T,
         errors=errors,
+        strayed=anchors.own_variances() * uncertain,
         counts=tuple(int(member.sum()) for member in members),
         widest=max(float(np.ptp(posterior[member])) for member in members),
     )

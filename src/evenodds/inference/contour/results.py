@@ -89,8 +89,8 @@ class ContourTestResult(Presented):
     rungs : tuple of Rung
         Clean, uniform and class-conditional noise, in this order.
     agreement : Agreement or None
-        Do cases of one contour agree? None where that cannot be asked: anchors with a tolerance
-        of their own, one anchor a contour, or one feature.
+        Do cases of one contour agree? None where that cannot be asked: one anchor a contour, one
+        feature, or too few groups.
     alpha, beta, asymmetry : float
         Flip rates of positives and negatives, and ``beta - alpha``, by the line through the
         contours; they mean something only where the line holds.
@@ -179,7 +179,14 @@ class ContourTestResult(Presented):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self), "pvalue": self.pvalue}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "method": "contour",
+            "alternative": "two-sided",
+            "pvalue": self.pvalue,
+            "statistic": self.rung("uniform").statistic,
+            **asdict(self),
+        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

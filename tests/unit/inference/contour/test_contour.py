@@ -52,12 +52,36 @@ def test_a_rung_is_twice_the_smaller_of_its_two_pvalues(result):
     assert line.pvalue == min(1, 2 * min(line.contour_pvalue, result.agreement.pvalue))
 
 
-def test_a_tolerance_leaves_nothing_to_agree_on(drawn):
+def test_a_tolerance_grants_the_errors_of_all_cases_in_any_direction(drawn, result):
     X, labels, anchors = drawn
-    loose = eo.Anchors(anchors.points, posterior=anchors.posterior, tolerance=0.05)
-    found = eo.contour_test(X, labels, loose)
+    pvalues = [result.agreement.pvalue]
+    for tolerance in (1e-6, 0.02, 0.08):
+        loose = eo.Anchors(anchors.points, posterior=anchors.posterior, tolerance=tolerance)
+        pvalues.append(eo.contour_test(X, labels, loose).agreement.pvalue)
+    assert pvalues[1] == pytest.approx(pvalues[0], rel=1e-4)
+    assert pvalues[1] < pvalues[2] < pvalues[3]
+
+
+def test_noise_that_balances_is_seen_within_a_tolerance():
+    """Positives are flipped on one side of a feature, negatives on the other."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(5000, 2))
+    true = rng.random(5000) < 1 / (1 + np.exp(-2 * X[:, 0] - X[:, 1]))
+    labels = true ^ ((rng.random(5000) < 0.3) & (true == (X[:, 1] > 0)))
+    stated, side = np.repeat(FIVE, 4), np.tile([-1.2, -0.4, 0.4, 1.2], 5)
+    points = np.column_stack([(np.log(stated / (1 - stated)) - side) / 2, side])
+    found = eo.contour_test(X, labels, eo.Anchors(points, posterior=stated))  # default tolerance
+    assert found.reached() == "instance-dependent"
+
+
+def test_cases_that_could_not_be_compared_are_told(drawn):
+    X, labels, anchors = drawn
+    alone = eo.Anchors(anchors.points[::3], posterior=anchors.posterior[::3], tolerance=0)
+    found = eo.contour_test(X, labels, alone)
     assert found.agreement is None
-    assert found.rungs[1].pvalue == found.rungs[1].contour_pvalue
+    check = next(check for check in found.diagnostics if check.name == "within contours")
+    assert "every contour has one case; name several at each" in check.message
+    assert check.concern
 
 
 def test_the_result_survives_json(result):
