@@ -83,17 +83,15 @@ class AuditedLabels:
     positive: Any
     negative: Any
 
-    def flips(self, chosen: NDArray[np.bool_] | None = None) -> Flips:
-        """Count the rows, or the chosen ones."""
-        true = self.true if chosen is None else self.true[chosen]
-        given = self.given if chosen is None else self.given[chosen]
-        n_positive = int(np.count_nonzero(true))
-        flipped_positive = int(np.count_nonzero(true & ~given))
+    def flips(self) -> Flips:
+        """Count the rows."""
+        n_positive = int(np.count_nonzero(self.true))
+        flipped_positive = int(np.count_nonzero(self.true & ~self.given))
         return Flips(
             n_positive=n_positive,
             flipped_positive=flipped_positive,
-            n_negative=len(true) - n_positive,
-            flipped_negative=int(np.count_nonzero(given)) - n_positive + flipped_positive,
+            n_negative=len(self.true) - n_positive,
+            flipped_negative=int(np.count_nonzero(self.given)) - n_positive + flipped_positive,
         )
 
 
