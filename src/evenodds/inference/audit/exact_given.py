@@ -148,7 +148,8 @@ class Binomial:
         self._counts = np.arange(n + 1)
         self._n = n
         self.ways = gammaln(n + 1) - gammaln(self._counts + 1) - gammaln(n - self._counts + 1)
-        self.own = np.diag(self.logs(self._counts / n))
+        shares = self._counts / n
+        self.own = xlogy(self._counts, shares) + xlog1py(n - self._counts, -shares)
 
     def logs(self, chances: FloatArray) -> FloatArray:
         """Return log-likelihoods, one row a chance."""
