@@ -116,21 +116,24 @@ def read_classes(
         raise InputError(f"{name} has shape {values.shape} but must be one column of labels.")
     if len(values) == 0:
         raise InputError(f"{name} is empty: give one label a row.")
-    ordered = [plain(label) for label in distinct_labels(values, name)]
+    distinct = distinct_labels(values, name)
+    ordered = [plain(label) for label in distinct]
     if known is None:
         _check_number(ordered, name, for_two)
         _check_spelling(ordered, name)
-        _check_counts(values, ordered, name)
-    strange = [] if known is None else [label for label in ordered if label not in known]
+    names = tuple(ordered) if known is None else known
+    strange = [label for label in ordered if label not in names]
     if strange:
         raise InputError(
-            f"{name} has label {strange[0]!r}, which is none of {join_quoted(known or ())}: these "
+            f"{name} has label {strange[0]!r}, which is none of {join_quoted(names)}: these "
             "labels and those must be of the same classes."
         )
-    names = tuple(ordered) if known is None else known
     places = {own: place for place, own in enumerate(names)}
-    listed = values.tolist()
-    codes = np.fromiter((places[plain(value)] for value in listed), np.intp, len(listed))
+    # By the label as it came: making every row's plain would take longer than all the rest.
+    raw = {label: places[own] for label, own in zip(distinct, ordered, strict=True)}
+    codes = np.fromiter(map(raw.__getitem__, values.tolist()), np.intp, len(values))
+    if known is None:
+        _check_counts(codes, names, name)
     return Classes(codes, names)
 
 
@@ -162,15 +165,15 @@ def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
         )
 
 
-def _check_counts(values: NDArray[Any], ordered: list[Any], name: str) -> None:
+def _check_counts(codes: NDArray[np.intp], names: tuple[Any, ...], name: str) -> None:
     """Refuse a class seen once: nothing can be learned of where it lies."""
-    listed = [plain(value) for value in values.tolist()]
-    for own in ordered:
-        if listed.count(own) == 1:
-            raise InputError(
-                f"label {own!r} is seen once in {name}, in row {listed.index(own)}: merge it with "
-                "another class, or drop the row."
-            )
+    once = np.flatnonzero(np.bincount(codes) == 1)
+    if len(once):
+        row = np.flatnonzero(codes == once[0])[0]
+        raise InputError(
+            f"label {names[once[0]]!r} is seen once in {name}, in row {row}: merge it with "
+            "another class, or drop the row."
+        )
 
 
 def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any]]:
