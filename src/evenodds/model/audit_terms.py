@@ -63,20 +63,17 @@ class AuditTerms:
         return AuditPart(
             own.log_likelihood - counted.log_likelihood,
             own.score - counted.score,
-            self._given_labels_known(point)
+            self._given_labels_known(self.known, point)
             if self.known.by_given
             else own.information - counted.information,
         )
 
-    def _given_labels_known(self, point: NoisyPoint) -> FloatArray:
+    def _given_labels_known(self, known: KnownRows, point: NoisyPoint) -> FloatArray:
         """Return the information of the true labels where the given ones chose the rows.
 
         A true label is positive with probability r given features and given label, and moves
         the score by d: the score's variance is r (1 - r) d d'.
         """
-        known = self.known
-        if known is None:
-            return np.zeros((len(point.coefficients) + 2,) * 2)
         half = point.asymmetry / 2
         alpha = _spread(point.rate - half, self.flipped_positive, self.n_positive)
         beta = _spread(point.rate + half, self.flipped_negative, self.n_negative)

@@ -167,12 +167,12 @@ def refuse_lookalikes(values: list[Any], name: str) -> None:
             )
 
 
-def check_both_classes(flips: Flips, positive: Any, negative: Any, whose: str = "") -> None:
+def check_both_classes(flips: Flips, positive: Any, negative: Any) -> None:
     """Refuse an audit in which a class was never true: nothing is known of its flips."""
     for count, label in ((flips.n_positive, positive), (flips.n_negative, negative)):
         if count == 0:
             raise InputError(
-                f"no audited row{whose} is truly {label!r}, so nothing is known of how often "
+                f"no audited row is truly {label!r}, so nothing is known of how often "
                 "that class is flipped: audit rows until both classes are there."
             )
 
