@@ -3,12 +3,12 @@
 import numpy as np
 from scipy.special import chdtrc
 
+from evenodds.inference.diagnostics import DOUBT_BELOW
 from evenodds.inference.results import Diagnostic
 from evenodds.model.audit_terms import AuditTerms
 from evenodds.model.evidence import Evidence
 from evenodds.model.noisy import NoisyFit, symmetric_inverse
 
-DOUBT_BELOW = 0.01
 # Directions in which the rows know less than this share of what the audit knows cannot disagree.
 SAYS_NOTHING = 1e-3
 # Below this many flips expected in a class the audit's part of z is far from normal.

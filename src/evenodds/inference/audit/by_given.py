@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import xlog1py, xlogy
 
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.two_proportions import LARGEST_Z
 from evenodds.validation import FloatArray
 
 Quantity = Literal["asymmetry", "alpha", "beta"]
@@ -26,7 +27,6 @@ Quantity = Literal["asymmetry", "alpha", "beta"]
 LINE_POINTS = 65
 MOST_STEPS = 60
 SETTLED = 1e-13
-LARGEST_Z = 1000.0
 # Near the estimate the slope of the root is told from a value no smaller than this.
 LEAST_ROOT = 0.05
 # Shares and rates are kept this far from 0 and 1 where they divide.

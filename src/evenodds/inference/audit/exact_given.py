@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
-from evenodds.inference.audit.by_given import LARGEST_Z, AuditByGiven
+from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.exact import SMALLEST, TIE
+from evenodds.inference.audit.two_proportions import LARGEST_Z
 from evenodds.validation import FloatArray
 
 # With fewer wrong (or right) labels than this in a given class the score's variance may vanish.

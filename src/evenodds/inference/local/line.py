@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from evenodds.anchors import Anchors
+from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
 from evenodds.validation import FloatArray
 
 # Eigenvalues below this share of the largest count as zero.
 ZERO = 1e-10
-TOSS_UP = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
