@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import xlog1py, xlogy
 
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.rates_tried import rates_between
 from evenodds.inference.audit.two_proportions import LARGEST_Z
 from evenodds.validation import FloatArray
 
@@ -143,7 +144,7 @@ class AuditByGiven:
         low, high = (max(0.0, -value), min(1.0, 1.0 - value))
         if quantity != "asymmetry":
             low, high = 0.0, 1.0
-        points = low + (high - low) * np.sin(np.linspace(0, np.pi / 2, LINE_POINTS)) ** 2
+        points = rates_between(low, high, LINE_POINTS)
         alphas, betas = _line(points, value, quantity)
         priors = self._priors(alphas, betas)
         best = int(np.argmax(self._log_likelihood(alphas, betas, priors)))
