@@ -60,12 +60,11 @@ def audit_size_check(null: NoisyFit, audit: AuditTerms | None) -> Diagnostic | N
     """Check that enough flips are expected in the audit for the normal law."""
     if audit is None:
         return None
-    half = null.point.asymmetry / 2
     expected = [
         n * min(rate, 1 - rate)
         for n, rate in (
-            (audit.n_positive, null.point.rate - half),
-            (audit.n_negative, null.point.rate + half),
+            (audit.n_positive, null.point.alpha),
+            (audit.n_negative, null.point.beta),
         )
         if n > 0
     ]

@@ -75,7 +75,7 @@ def _point(coefficients: FloatArray, rates: FloatArray) -> NoisyPoint:
 
 def _rates(point: NoisyPoint) -> FloatArray:
     """Return the flip rates (alpha, beta) of a curve."""
-    return point.rate + np.array([-0.5, 0.5]) * point.asymmetry
+    return np.array([point.alpha, point.beta])
 
 
 def _objective(here: NoisyEvaluation) -> float:
