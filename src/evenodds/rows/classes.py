@@ -14,7 +14,7 @@ from evenodds.rows.cluster.collections import is_dask
 from evenodds.rows.door import is_npy, is_path, read_data
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.frames import as_arrow
-from evenodds.rows.labels import as_labels, distinct_labels, plain
+from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain
 from evenodds.rows.tables.opening import open_table
 from evenodds.validation import FloatArray, join_quoted, near_misses
 
@@ -109,11 +109,7 @@ def read_classes(
 
     `known` lists classes that may occur; `for_two` is the test of two classes.
     """
-    values = as_labels(y, name)
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.ravel()
-    if values.ndim != 1:
-        raise InputError(f"{name} has shape {values.shape} but must be one column of labels.")
+    values = label_column(y, name)
     if len(values) == 0:
         raise InputError(f"{name} is empty: give one label a row.")
     distinct = distinct_labels(values, name)
@@ -138,16 +134,12 @@ def read_classes(
 
 
 def _check_spelling(ordered: list[Any], name: str) -> None:
-    """Refuse labels that print alike: nobody could tell them apart in what is said of them."""
-    printed: dict[str, Any] = {}
-    # Numbers first, so that the sentence does not depend on the order of a set.
-    for label in sorted(ordered, key=lambda label: (str(label), isinstance(label, str))):
-        twin = printed.setdefault(str(label), label)
-        if twin is not label:
-            raise InputError(
-                f"{name} has labels {twin!r} and {label!r}, which print alike: write each label "
-                "one way."
-            )
+    twins = lookalikes(ordered)
+    if twins is not None:
+        raise InputError(
+            f"{name} has labels {twins[0]!r} and {twins[1]!r}, which print alike: write each "
+            "label one way."
+        )
 
 
 def _check_number(ordered: list[Any], name: str, for_two: str) -> None:

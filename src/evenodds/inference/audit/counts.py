@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
-from evenodds.rows.labels import as_labels, distinct_labels, plain, read_labels
+from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain, read_labels
 from evenodds.validation import check_whole, join_quoted
 
 # Beyond so many rows one more or less is lost in rounding.
@@ -97,7 +97,7 @@ class AuditedLabels:
 
 def read_audited(true: Any, given: Any, positive: Any = None) -> AuditedLabels:
     """Check that both columns hold the same two labels, and decide which one is positive."""
-    columns = {"true": _one_column(true, "true"), "given": _one_column(given, "given")}
+    columns = {"true": label_column(true, "true"), "given": label_column(given, "given")}
     if len(columns["true"]) != len(columns["given"]):
         raise InputError(
             f"true has {len(columns['true']):,} labels but given has {len(columns['given']):,}: "
@@ -113,16 +113,6 @@ def read_audited(true: Any, given: Any, positive: Any = None) -> AuditedLabels:
         positive=plain(chosen),
         negative=plain(other),
     )
-
-
-def _one_column(values: Any, name: str) -> NDArray[Any]:
-    """Return labels as one column."""
-    column = as_labels(values, name)
-    if column.ndim == 2 and 1 in column.shape:
-        column = column.ravel()
-    if column.ndim != 1:
-        raise InputError(f"{name} has shape {column.shape} but must be one column of labels.")
-    return column
 
 
 def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
@@ -156,15 +146,12 @@ def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
 
 def refuse_lookalikes(values: list[Any], name: str) -> None:
     """Refuse values of two kinds that print alike, such as 1 and "1"."""
-    seen: dict[str, Any] = {}
-    # Numbers first, so that the sentence does not depend on the order of a set.
-    for value in sorted(map(plain, values), key=lambda value: (str(value), isinstance(value, str))):
-        twin = seen.setdefault(str(value), value)
-        if twin is not value:
-            raise InputError(
-                f"{name} hold both {twin!r} and {value!r}, which print alike: write them in one "
-                "way."
-            )
+    twins = lookalikes(values)
+    if twins is not None:
+        raise InputError(
+            f"{name} hold both {twins[0]!r} and {twins[1]!r}, which print alike: write them in "
+            "one way."
+        )
 
 
 def check_both_classes(flips: Flips, positive: Any, negative: Any) -> None:
