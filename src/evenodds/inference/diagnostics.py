@@ -13,7 +13,8 @@ from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import Direction, boundary_direction
 from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import Diagnostic
-from evenodds.model.noisy import NoisyFit, symmetric_inverse
+from evenodds.model.inverses import symmetric_inverse
+from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_link import BendSums
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows, name_column

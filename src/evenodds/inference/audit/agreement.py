@@ -7,7 +7,8 @@ from evenodds.inference.diagnostics import DOUBT_BELOW
 from evenodds.inference.results import Diagnostic
 from evenodds.model.audit_terms import AuditTerms
 from evenodds.model.evidence import Evidence
-from evenodds.model.noisy import NoisyFit, symmetric_inverse
+from evenodds.model.inverses import symmetric_inverse
+from evenodds.model.noisy import NoisyFit
 
 # Directions in which the rows know less than this share of what the audit knows cannot disagree.
 SAYS_NOTHING = 1e-3

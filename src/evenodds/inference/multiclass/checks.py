@@ -8,7 +8,7 @@ from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.multiclass.crossing import Problem, SplitAnchors, split_log_odds
 from evenodds.inference.multiclass.splits import Split
 from evenodds.inference.results import Diagnostic
-from evenodds.model.noisy import symmetric_inverse
+from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.softmax.climb import ClassFit
 from evenodds.model.softmax.sums import ClassData, ClassPoint, evaluate
 from evenodds.rows.classes import ClassRows

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.model.noisy import (
-    LARGEST_RATE,
-    LAST_GAIN,
-    STEP_ROWS_A_PARAMETER,
-    symmetric_inverse,
-)
+from evenodds.model.inverses import symmetric_inverse
+from evenodds.model.noisy import LARGEST_RATE, LAST_GAIN, STEP_ROWS_A_PARAMETER
 from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.validation import FloatArray
