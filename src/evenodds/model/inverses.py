@@ -1,4 +1,4 @@
-"""Inverses of symmetric matrices that may be (nearly) singular."""
+"""Inverses of symmetric matrices that may be (nearly) singular, and distances in them."""
 
 import numpy as np
 
@@ -17,3 +17,16 @@ def symmetric_inverse(matrix: FloatArray) -> FloatArray:
     inverse: FloatArray = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     inverse /= np.outer(scale, scale)
     return inverse
+
+
+def chi_squared(
+    gaps: FloatArray, covariance: FloatArray, zero: float = ZERO, least: float = 0.0
+) -> tuple[float, int]:
+    """Return the squared size of gaps in their standard errors, and its degrees of freedom.
+
+    Directions whose variance is no more than `zero` of the largest, or than `least`, say nothing
+    and are left out.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > max(zero * values[-1], least)
+    return float(((vectors[:, kept].T @ gaps) ** 2 / values[kept]).sum()), int(kept.sum())

@@ -7,7 +7,7 @@ from evenodds.inference.diagnostics import DOUBT_BELOW
 from evenodds.inference.results import Diagnostic
 from evenodds.model.audit_terms import AuditTerms
 from evenodds.model.evidence import Evidence
-from evenodds.model.inverses import symmetric_inverse
+from evenodds.model.inverses import chi_squared, symmetric_inverse
 from evenodds.model.noisy import NoisyFit
 
 # Directions in which the rows know less than this share of what the audit knows cannot disagree.
@@ -38,12 +38,10 @@ def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> 
     shared = precision @ moves
     covariance = precision - shared @ symmetric_inverse(total) @ shared.T
     scale = np.sqrt(np.maximum(precision.diagonal(), 1e-300))
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    kept = values > SAYS_NOTHING
-    rank = int(kept.sum())
+    share = covariance / np.outer(scale, scale)
+    statistic, rank = chi_squared(score / scale, share, zero=0.0, least=SAYS_NOTHING)
     if rank == 0:
         return None
-    statistic = float(((vectors[:, kept].T @ (score / scale)) ** 2 / values[kept]).sum())
     pvalue = float(chdtrc(rank, statistic))
     concern = pvalue < DOUBT_BELOW
     message = (
