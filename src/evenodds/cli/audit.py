@@ -1,13 +1,12 @@
 """`evenodds audit`: the test on rows whose true label was looked up."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evenodds.cli.choices import Drawn, Format, Side
-from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Alternative,
@@ -68,11 +67,18 @@ def run_audit(
         float | None,
         typer.Option(help="For --plan by class: share of the audit drawn from the positives."),
     ] = None,
-    power: Annotated[float, typer.Option(help="For --plan: probability of finding it.")] = 0.8,
+    power: Annotated[
+        float | None, typer.Option(help="For --plan: probability of finding it. Default: 0.8.")
+    ] = None,
     runs: Annotated[
-        int, typer.Option(help="For --plan: simulated audits to check it with; 0 for none.")
-    ] = 200,
-    seed: Annotated[int, typer.Option(help="For --plan: seed of the simulation.")] = 0,
+        int | None,
+        typer.Option(
+            help="For --plan: simulated audits to check it with; 0 for none. Default: 200."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="For --plan: seed of the simulation. Default: 0.")
+    ] = None,
 ) -> None:
     """Test whether one class is flipped more often, on rows whose true label was looked up.
 
@@ -87,6 +93,7 @@ def run_audit(
             )
         for_tests = {"--report": report, "--gate": gate, "--margin": margin, "--true": true}
         for_tests |= {"--given": given, "--annotator": annotator, "--given-counts": given_counts}
+        for_tests |= {"--positive": positive}
         unused = [option for option, value in for_tests.items() if value is not None]
         if unused:
             raise InputError(
@@ -99,15 +106,16 @@ def run_audit(
             output_format,
             prior=prior,
             share=share,
-            power=power,
-            runs=runs,
-            seed=seed,
+            power=0.8 if power is None else power,
+            runs=200 if runs is None else runs,
+            seed=seed or 0,
             sampled_by=sampled_by.value,
             alternative=alternative.value,
             significance=significance,
         )
         return
     for_plans = {"--alpha": alpha, "--beta": beta, "--prior": prior, "--share": share}
+    for_plans |= {"--power": power, "--runs": runs, "--seed": seed}
     needless = [option for option, value in for_plans.items() if value is not None]
     if needless:
         raise InputError(f"{needless[0]} goes with --plan, which tells how many rows to audit.")
@@ -137,8 +145,7 @@ def run_audit(
         alternative=alternative.value,
         positive=positive,
     )
-    name = f"{', '.join(Path(part).name for part in data)}: {given}"
-    deliver(result, wanted, name=name)
+    deliver(result, wanted, name=name_data(data, given))
 
 
 def _plan(

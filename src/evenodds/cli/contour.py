@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli.choices import Engine, Format, Missing, Rung
-from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import GATE_FAILED, guarded
 from evenodds.cli.options import (
     Data,
@@ -104,8 +104,7 @@ def run_contour(
         with pass_progress(inputs.rows):
             chosen = read_engine(None if engine is None else engine.value)
             result = climb_on_rows(inputs.rows, inputs.anchors, chosen)
-    name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"
-    deliver(result, wanted, name=name)
+    deliver(result, wanted, name=name_data(data, reading.columns.label))
     if gate is not None and _climbed_past(result, gate, significance):
         raise typer.Exit(GATE_FAILED)
 

@@ -50,6 +50,11 @@ def check_delivery(wanted: Delivery, others: list[str]) -> None:
         check_output(wanted.report, "--report", others)
 
 
+def name_data(data: list[str], label: str | None) -> str:
+    """Return what a report calls the label column of some files."""
+    return f"{', '.join(Path(part).name for part in data)}: {label}"
+
+
 def deliver(result: Any, wanted: Delivery, *, name: str) -> None:
     """Write the report, print the result, and fail if it does not pass the gate.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evenodds.cli.choices import Format, Gate
-from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Features,
@@ -99,7 +99,6 @@ def run_multiclass(
     named = [*data, *([] if anchors is None else [str(anchors)])]
     check_delivery(wanted, named)
     source = data[0] if len(data) == 1 else data
-    title = ", ".join(Path(part).name for part in data)
     if true is not None or given is not None:
         if anchors is not None or label is not None:
             raise InputError(
@@ -125,7 +124,7 @@ def run_multiclass(
             )
         from evenodds.cli.class_files import confusion_of_file  # noqa: PLC0415
 
-        deliver(confusion_of_file(data, true, given), wanted, name=f"{title}: {given}")
+        deliver(confusion_of_file(data, true, given), wanted, name=name_data(data, given))
         return
     if codes is not None and scheme is not SchemeName.output_codes:
         raise InputError(f"--codes goes with --scheme output-codes, but it is {scheme.value}.")
@@ -157,4 +156,4 @@ def run_multiclass(
     )
     matrix = None if codes is None else read_codes_file(codes, rows)
     result = run_on_class_rows(rows, points, scheme.value, codes=matrix)
-    deliver(result, wanted, name=f"{title}: {label}")
+    deliver(result, wanted, name=name_data(data, label))

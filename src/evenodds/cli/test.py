@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evenodds.cli.choices import Calibration, Format, Method, Missing, Side
-from evenodds.cli.deliver import Delivery, check_delivery, deliver
+from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Alternative,
@@ -156,5 +156,4 @@ def run_test(
             )
             if flips is not None:
                 write_flips(flips, inputs.rows, result)
-    name = f"{', '.join(Path(part).name for part in data)}: {reading.columns.label}"
-    deliver(result, wanted, name=name)
+    deliver(result, wanted, name=name_data(data, reading.columns.label))

@@ -139,7 +139,7 @@ def boundary_test(
             audit_check(_blind(best, problem), statistic.fits.evidence, problem.audit),
             audit_size_check(null_fit, problem.audit),
             curve_shape_check(problem, best),
-            range_check(problem.small.rows, points) if points is not None else None,
+            range_check(problem.rows, points) if points is not None else None,
             root_check(profile),
             step_check(null_fit),
             rows_check(rows),

@@ -7,6 +7,7 @@ check needs a significance level it is 5 %.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtrc, expit
 
 from evenodds.inference.equations import AnchorEquations
@@ -16,7 +17,7 @@ from evenodds.inference.results import Diagnostic
 from evenodds.model.inverses import chi_squared, symmetric_inverse
 from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_link import BendSums
-from evenodds.model.noisy_problem import NoisyProblem
+from evenodds.model.noisy_problem import NoisyProblem, small_sample
 from evenodds.rows.base import Rows, name_column
 from evenodds.rows.span import Span
 from evenodds.validation import FloatArray
@@ -240,8 +241,9 @@ def curve_shape_check(problem: NoisyProblem, fit: NoisyFit) -> Diagnostic:
 
 def range_check(rows: Rows, points: FloatArray) -> Diagnostic:
     """Say which anchors lie outside the range of the data."""
-    span = rows.sum_over_rows(Span(rows.n_features))
-    outside = (points < span.low) | (points > span.high)
+    outside = _outside(small_sample(rows), points)
+    if outside.any():  # of a sample where rows are many: only now all of them are looked at
+        outside = _outside(rows, points)
     count = int(outside.any(axis=1).sum())
     if count == 0:
         message = "All anchors lie within the range of the data."
@@ -255,6 +257,12 @@ def range_check(rows: Rows, points: FloatArray) -> Diagnostic:
     return Diagnostic(
         name="range of the data", message=message, concern=count > 0, statistic=float(count)
     )
+
+
+def _outside(rows: Rows, points: FloatArray) -> NDArray[np.bool_]:
+    span = rows.sum_over_rows(Span(rows.n_features))
+    beyond: NDArray[np.bool_] = (points < span.low) | (points > span.high)
+    return beyond
 
 
 def step_check(fit: NoisyFit) -> Diagnostic:

@@ -92,7 +92,7 @@ def joint_test(
         about_anchors = [
             companion_check(boundary, reference.pvalue(null.z, alternative), why_not=""),
             anchor_check(best, equations, grouped_scores(problem, best)),
-            range_check(problem.small.rows, points),
+            range_check(problem.rows, points),
             lookalike_check(
                 "joint",
                 fitted.shape(),

@@ -235,13 +235,15 @@ def whole_fields(record: type, values: dict[str, Any]) -> dict[str, Any]:
     return known
 
 
-def check_schema(record: type, values: dict[str, Any]) -> dict[str, Any]:
+def check_schema(
+    record: type, values: dict[str, Any], version: int = SCHEMA_VERSION
+) -> dict[str, Any]:
     """Return the fields of a stored result, refusing one of another version or not whole."""
-    version = values.get("schema_version")
-    if version != SCHEMA_VERSION:
+    found = values.get("schema_version")
+    if found != version:
         raise InputError(
-            f"this result has schema version {version!r} but this evenodds reads "
-            f"{SCHEMA_VERSION}: test the data again."
+            f"this result has schema version {found!r} but this evenodds reads {version}: test "
+            "the data again."
         )
     absent = [part.name for part in fields(record) if part.name not in values]
     if absent:

@@ -24,10 +24,20 @@ class AuditDesign:
     sampled_by: SampledBy
     share: float  # of audited rows in the positive class drawn
 
-    def expected(self, n_rows: float) -> Flips:
+    def drawn(self, n_rows: int) -> tuple[float, float]:
+        """Return how many positive and negative rows are audited, as expected where at random.
+
+        By class they are whole, and at least one of each.
+        """
+        if self.sampled_by == "random":
+            return self.share * n_rows, (1 - self.share) * n_rows
+        n_positive = min(max(round(self.share * n_rows), 1), n_rows - 1)
+        return n_positive, n_rows - n_positive
+
+    def expected(self, n_rows: int) -> Flips:
         """Return the counts of an audit as expected, which need not be whole."""
         alpha, beta = self.noise.alpha, self.noise.beta
-        drawn = self.share * n_rows, (1 - self.share) * n_rows
+        drawn = self.drawn(n_rows)
         if self.sampled_by != "given":
             return Flips(drawn[0], alpha * drawn[0], drawn[1], beta * drawn[1])  # type: ignore[arg-type]
         wrong_positive, wrong_negative = self.wrong_labels()
@@ -41,13 +51,13 @@ class AuditDesign:
         positive = self.noise.noisy_prior(prior)
         return (1 - prior) * self.noise.beta / positive, prior * self.noise.alpha / (1 - positive)
 
-    def whole_data(self, n_rows: float) -> tuple[float, float]:
+    def whole_data(self, n_rows: int) -> tuple[float, float]:
         """Return how many rows of the data are labelled negative and positive."""
         total = ROWS_AN_AUDITED_ROW * n_rows
         positive = self.noise.noisy_prior(self.prior or 0.0)
         return (1 - positive) * total, positive * total
 
-    def centre(self, n_rows: float) -> tuple[float, float]:
+    def centre(self, n_rows: int) -> tuple[float, float]:
         """Return the size of the mean of z(0), and its standard deviation."""
         flips = self.expected(n_rows)
         if self.sampled_by == "given":
@@ -73,14 +83,20 @@ class AuditDesign:
 
         Audited rows come positive first, rows of the data negative first.
         """
-        n_positive = min(max(round(self.share * n_rows), 1), n_rows - 1)
         negative, positive = self.whole_data(n_rows)
-        counts = round(negative), round(positive)
-        return (n_positive, n_rows - n_positive), counts, self.wrong_labels()
+        return self._whole(n_rows), (round(negative), round(positive)), self.wrong_labels()
+
+    def _whole(self, n_rows: int) -> tuple[int, int]:
+        """Return how many rows of each class are audited, drawn by class."""
+        n_positive, n_negative = self.drawn(n_rows)
+        return int(n_positive), int(n_negative)
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> tuple[Flips, tuple[int, int] | None]:
         """Draw an audit, and the counts of the whole data where the test needs them."""
-        n_positive = round(self.share * n_rows)
+        if self.sampled_by == "random":
+            n_positive = int(rng.binomial(n_rows, self.share))
+        else:
+            n_positive, _ = self._whole(n_rows)
         if self.sampled_by == "given":
             chances = self.wrong_labels()
             wrong = rng.binomial([n_positive, n_rows - n_positive], chances)
@@ -88,8 +104,6 @@ class AuditDesign:
             flips = Flips(truly, int(wrong[1]), n_rows - truly, int(wrong[0]))
             negative, positive = self.whole_data(n_rows)
             return flips, (round(negative), round(positive))
-        if self.sampled_by == "random":
-            n_positive = int(rng.binomial(n_rows, self.share))
         sizes = [n_positive, n_rows - n_positive]
         flipped = rng.binomial(sizes, [self.noise.alpha, self.noise.beta])
         return Flips(sizes[0], int(flipped[0]), sizes[1], int(flipped[1])), None

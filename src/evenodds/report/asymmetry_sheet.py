@@ -8,6 +8,7 @@ from evenodds.report.reproduce import python_call
 from evenodds.report.sheet import Key, Sheet, SheetPicture, versions
 from evenodds.report.verdict import (
     headline,
+    name_interval,
     next_steps,
     show_interval,
     show_pvalue,
@@ -106,7 +107,7 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
         Key(
             "Asymmetry, beta − alpha",
             with_minus(f"{result.asymmetry:+.3f}"),
-            f"{interval.level:.0%} interval {show_interval(interval)}"
+            name_interval(interval)
             + (", too large where labels are noisy" if result.method == "wald" else ""),
         ),
     )

@@ -11,6 +11,7 @@ from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
 from evenodds.report.verdict import (
     flipped_more,
     headline,
+    name_interval,
     show_interval,
     show_pvalue,
     verdict,
@@ -164,7 +165,7 @@ def _keys(result: AuditTestResult, view: View) -> tuple[Key, ...]:
         Key(
             "Asymmetry, beta − alpha",
             with_minus(f"{result.asymmetry:+.3f}"),
-            f"{interval.level:.0%} interval {show_interval(interval)}",
+            name_interval(interval),
         ),
         Key(
             "Flipped",

@@ -46,14 +46,27 @@ def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
                 "Rows are flipped independently of each other.",
             )
         ],
-        settings=[*view.settings(), *versions(result.versions)],
+        settings=[
+            ("significance", f"{view.significance:g}"),
+            *((name, str(value)) for name, value in result.settings.items()),
+            *versions(result.versions),
+        ],
         formulas="confusion_formulas.html",
-        python="import evenodds as eo\n\nresult = eo.confusion_test(true, given)",
+        python=_python(result),
         words=[FLIP, PVALUE],
         holds="counts of audited rows, no rows",
         version=result.versions["evenodds"],
         pictures=lambda: _pictures(result),
     )
+
+
+def _python(result: ConfusionTestResult) -> str:
+    """Return the call that repeats the tests; settings matter where p-values were drawn."""
+    tests = (result.uniform, result.symmetry, result.homogeneity)
+    drawn = any(test.reference == "Monte Carlo" for test in tests)
+    settings = [f"{name}={value}" for name, value in result.settings.items()] if drawn else []
+    arguments = ", ".join(["true", "given", *settings])
+    return f"import evenodds as eo\n\nresult = eo.confusion_test({arguments})"
 
 
 def matrix_facts(result: ConfusionTestResult) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from scipy.special import ndtri
 
 from evenodds.inference.contour.results import ContourTestResult
+from evenodds.report.contour_words import why_no_line
 from evenodds.report.sheet import Caption
 from evenodds.report.style import (
     BAND,
@@ -84,7 +85,7 @@ def contour_caption(result: ContourTestResult, view: View) -> Caption:
     """Say how the figure is read, and what it shows."""
     line = result.rung("class-conditional")
     if line.contour_pvalue is None:
-        finding = "Two contours always lie on a line."
+        finding = f"{why_no_line(result).capitalize()}."
     else:
         verb = "leave the" if line.contour_pvalue < view.significance else "fit a"
         finding = f"The contours {verb} line ({show_pvalue(line.contour_pvalue)})."

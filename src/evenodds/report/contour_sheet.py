@@ -5,9 +5,9 @@ from typing import Final
 
 from evenodds.inference.contour.results import ContourTestResult
 from evenodds.report.assumptions import UNSEEN, Assumption
-from evenodds.report.contour_words import NAMES, headline, next_steps, verdict
+from evenodds.report.contour_words import NAMES, headline, next_steps, verdict, why_no_line
 from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
-from evenodds.report.verdict import show_interval, show_pvalue
+from evenodds.report.verdict import name_interval, show_interval, show_pvalue, with_minus
 from evenodds.report.view import View
 from evenodds.report.words import CLASS_CONDITIONAL_NOISE, FLIP, UNIFORM_NOISE
 
@@ -68,22 +68,22 @@ def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
     line = result.rung("class-conditional")
     interval = result.confidence_interval(1 - view.significance)
     return (
-        Key("The ladder stops at", NAMES[result.reached(view.significance)], _stopped_by(result)),
+        Key(
+            "The ladder stops at",
+            NAMES[result.reached(view.significance)],
+            f"{result.n_anchors} anchors, {result.n_rows:,} rows",
+        ),
         Key(
             "Two flip rates fit?",
-            "not tested" if line.contour_pvalue is None else show_pvalue(line.pvalue or 0.0),
+            "not tested" if line.pvalue is None else show_pvalue(line.pvalue),
             f"{len(result.contours)} contours, {result.engine} fit",
         ),
         Key(
             "Asymmetry, beta − alpha",
-            f"{result.asymmetry:+.3f}".replace("-", "−"),
-            f"{interval.level:.0%} interval {show_interval(interval)}, if the line holds",
+            with_minus(f"{result.asymmetry:+.3f}"),
+            f"{name_interval(interval)}, if the line holds",
         ),
     )
-
-
-def _stopped_by(result: ContourTestResult) -> str:
-    return f"{result.n_anchors} anchors, {result.n_rows:,} rows"
 
 
 def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def _ladder(result: ContourTestResult, view: View) -> SheetTable:
                 NAMES[rung.hypothesis],
                 f"{rung.statistic:.2f}" if tested else "",
                 str(rung.df),
-                show_pvalue(rung.pvalue) if rung.pvalue is not None else "too few contours",
+                show_pvalue(rung.pvalue) if rung.pvalue is not None else why_no_line(result),
                 outcome if going else "not asked",
             )
         )

@@ -61,6 +61,13 @@ def next_steps(result: ContourTestResult, significance: float = 0.05) -> list[st
     ]
 
 
+def why_no_line(result: ContourTestResult) -> str:
+    """Say why it was not tested whether the contours lie on a line."""
+    if len(result.contours) > 2:
+        return "too few of the contours are told apart"
+    return "two contours always lie on a line"
+
+
 def _rejected(result: ContourTestResult, reached: Noise) -> str:
     """Say what was rejected on the way."""
     parts = []
@@ -82,7 +89,7 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
     pvalue = result.rung(reached).pvalue
     if pvalue is None or result.rung(reached).contour_pvalue is None:
         if len(result.contours) > 2:
-            return "What more there is cannot be tested: too few of the contours are told apart."
+            return f"What more there is cannot be tested: {why_no_line(result)}."
         return (
             "With two contours any noise is a line: a third would tell class-conditional noise "
             "from noise that depends on the features."

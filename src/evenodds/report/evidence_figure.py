@@ -18,7 +18,7 @@ from evenodds.report.style import (
     legend_below,
     new_figure,
 )
-from evenodds.report.verdict import show_pvalue
+from evenodds.report.verdict import show_pvalue, with_minus
 from evenodds.report.view import View
 
 POINTS = 200
@@ -111,4 +111,4 @@ def _heights(heights: list[float], above: float, below: float) -> tuple[float, f
 
 def _minus(number: float) -> str:
     """Write a number with a minus sign, as the axes do."""
-    return f"{number:.2f}".replace("-", "−")
+    return with_minus(f"{number:.2f}")

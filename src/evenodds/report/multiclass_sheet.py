@@ -9,7 +9,7 @@ from evenodds.report.assumptions import UNSEEN, Assumption
 from evenodds.report.confusion_sheet import matrix_facts, matrix_table
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, versions
 from evenodds.report.split_table import INTERVAL, RATES, split_table
-from evenodds.report.verdict import show_interval, show_pvalue
+from evenodds.report.verdict import name_interval, show_pvalue, with_minus
 from evenodds.report.view import View
 from evenodds.report.words import FLIP, NOT_REJECTED, PVALUE
 
@@ -58,7 +58,7 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
         settings=[
             ("scheme", result.scheme),
             ("p-values adjusted", ADJUSTED[result.scheme]),
-            *view.settings(),
+            ("significance", f"{view.significance:g}"),
             *versions(result.versions),
         ],
         formulas="multiclass_formulas.html",
@@ -72,15 +72,17 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
 
 def _leaning(result: MulticlassTestResult, view: View) -> list[SplitRecord]:
     """Return the splits that lean, the surest first."""
-    found = [record for record in result.tested if record.rejected(view.significance)]
-    return sorted(found, key=lambda record: record.pvalue or 0.0)
+    return [record for record in result.surest_first if record.rejected(view.significance)]
 
 
-def _said(record: SplitRecord) -> str:
+def _said(result: MulticlassTestResult, record: SplitRecord) -> str:
     """Say which way a split leans."""
     first = " or ".join(repr(name) for name in record.positive)
-    rest = len(record.negative) > 1 and record.name.endswith("| rest")
-    second = "the rest" if rest else " or ".join(repr(name) for name in record.negative)
+    second = (
+        "the rest"
+        if result.scheme == "one-vs-rest"
+        else " or ".join(repr(name) for name in record.negative)
+    )
     gains = (record.asymmetry or 0.0) > 0
     more, less = (first, second) if gains else (second, first)
     return f"{more} gains from {less}"
@@ -93,7 +95,7 @@ def _headline(result: MulticlassTestResult, view: View) -> str:
     more = f" ({len(leaning)} splits lean in all)" if len(leaning) > 1 else ""
     doubted = any(check.concern for check in _checks(result))
     start = "It seems so, with reasons to doubt" if doubted else "Yes"
-    return f"{start}: {_said(leaning[0])}{more}."
+    return f"{start}: {_said(result, leaning[0])}{more}."
 
 
 def _verdict(result: MulticlassTestResult, view: View) -> str:
@@ -106,7 +108,7 @@ def _verdict(result: MulticlassTestResult, view: View) -> str:
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         sentences = [
             f"{what} is rejected ({show_pvalue(result.pvalue)}, splits counted): "
-            f"{_said(leaning[0])}.",
+            f"{_said(result, leaning[0])}.",
             f"Asymmetries of what leans: {listed}{rest}.",
         ]
     else:
@@ -134,8 +136,7 @@ def _size(record: SplitRecord, level: float) -> str:
 
 
 def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
-    strongest = min(result.tested, key=lambda record: record.pvalue or 0.0)
-    asymmetry = f"{strongest.asymmetry:+.3f}".replace("-", "−")
+    strongest = result.surest_first[0]
     interval = strongest.confidence_interval(1 - view.significance)
     return (
         Key(
@@ -145,8 +146,8 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
         ),
         Key(
             f"Strongest: {strongest.name}",
-            asymmetry,
-            f"{interval.level:.0%} interval {show_interval(interval)}",
+            with_minus(f"{strongest.asymmetry:+.3f}"),
+            name_interval(interval),
         ),
         Key("Wrong labels, by estimate", f"{100 * result.noise_rate:.1f} %", "over all classes"),
     )
@@ -246,32 +247,36 @@ def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
 
 def _python(result: MulticlassTestResult) -> str:
     """Return the call that repeats the test."""
+    codes = ", codes=codes" if result.scheme == "output-codes" else ""
     lines = [
         "import evenodds as eo",
         "",
         f"# X, y: the {result.n_rows:,} rows and their labels",
         "anchors = {",
-        *(f"    {_key(r)}: eo.Anchors(...),  # {r.n_anchors} toss-ups" for r in result.tested[:8]),
+        *(
+            f"    {_key(result, r)}: eo.Anchors(...),  # {r.n_anchors} toss-ups"
+            for r in result.tested[:8]
+        ),
         *(["    ..."] if len(result.tested) > 8 else []),
         "}",
-        f"result = eo.multiclass_test(X, y, anchors, scheme={result.scheme!r})",
+        f"result = eo.multiclass_test(X, y, anchors, scheme={result.scheme!r}{codes})",
     ]
     return "\n".join(lines)
 
 
-def _key(record: SplitRecord) -> str:
+def _key(result: MulticlassTestResult, record: SplitRecord) -> str:
     """Return how a split is named in a dict of anchors."""
-    if record.name.endswith("| rest"):
+    if result.scheme == "one-vs-rest":
         return repr(record.positive[0])
-    single = len(record.positive) == len(record.negative) == 1
-    return repr((*record.positive, *record.negative) if single else record.name)
+    pair = result.scheme == "one-vs-one"
+    return repr((*record.positive, *record.negative) if pair else record.name)
 
 
 def _pictures(result: MulticlassTestResult, view: View) -> dict[str, SheetPicture]:
     from evenodds.report import pairs_figure as drawn  # noqa: PLC0415 - drawing is slow to load
 
     leaning = _leaning(result, view)
-    finding = f"{_said(leaning[0])}." if leaning else "No split leans beyond chance."
+    finding = f"{_said(result, leaning[0])}." if leaning else "No split leans beyond chance."
     pictures = {}
     if result.scheme == "one-vs-one":
         pictures["pairs"] = SheetPicture(

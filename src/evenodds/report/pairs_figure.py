@@ -22,6 +22,7 @@ from evenodds.report.style import (
     in_house_style,
     new_figure,
 )
+from evenodds.report.verdict import with_minus
 from evenodds.report.view import View
 
 # Asymmetries smaller than this all look pale, so that noise does not look like a finding.
@@ -143,7 +144,7 @@ def _cell(
         panel.text(
             column,
             row,
-            text.replace("-", "−"),
+            with_minus(text),
             ha="center",
             va="center",
             color="white" if dark else BLACK,

@@ -130,6 +130,11 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     return f"from {low} to {high}"
 
 
+def name_interval(interval: ConfidenceInterval) -> str:
+    """Write an interval with its level, for a page."""
+    return f"{interval.level:.0%} interval {with_minus(show_interval(interval))}"
+
+
 def with_minus(number: str) -> str:
     """Write a negative number with a minus sign, not a hyphen."""
     return number.replace("-", "−")

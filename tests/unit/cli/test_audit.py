@@ -177,6 +177,11 @@ def test_a_plan_in_json(command):
             "column 'label' has 1 missing value(s), the first in row 1: fill or drop them.",
         ),
         (f"audit {{f}}/audit.csv {COLUMNS} --alpha 0.1", "--alpha goes with --plan, which tells"),
+        (f"audit {{f}}/audit.csv {COLUMNS} --runs 100", "--runs goes with --plan, which tells"),
+        (
+            "audit --plan --alpha 0.1 --beta 0.2 --prior 0.5 --positive yes",
+            "--positive goes with a test, and --plan makes none: it tells how many rows to audit.",
+        ),
         ("audit {f}/audit.csv --plan --alpha 0.1 --beta 0.2", "--plan goes without DATA"),
         ("audit --plan", "--plan needs --alpha and --beta: the flip rates that should be found."),
         ("audit --plan --alpha 0.1 --beta 0.2", "prior is needed with sampled_by='random'"),

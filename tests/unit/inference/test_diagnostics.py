@@ -132,3 +132,15 @@ def test_one_anchor_that_decides_is_named(world):
     points = [[0.0, 0.0], [1.0, -1.0], [0.35, 0.35]]
     result = eo.asymmetry_test(X, y, eo.Anchors(points, tolerance=0.02))
     assert "anchor 2" in _named(result, "leave one out").message
+
+
+def test_an_anchor_is_outside_only_if_all_rows_say_so():
+    """Of many rows a sample is looked at first, which may miss the furthest."""
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(300_000, 1))
+    labels = (rng.random(len(X)) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    inside, outside = 0.99 * X.min(), 1.01 * X.min()
+    for place, concern in ((inside, False), (outside, True)):
+        anchors = eo.Anchors([[0.0], [place]], tolerance=0.45)
+        check = _named(eo.asymmetry_test(X, labels, anchors), "range of the data")
+        assert check.concern == concern

@@ -110,3 +110,20 @@ def test_the_power_of_a_small_audit_is_that_of_its_test():
         if audit_pvalue(flips, "less", counts) < 0.05:
             power += binom.pmf(one, 5, wrong[0]) * binom.pmf(other, 6, wrong[1])
     assert given_power((5, 6), counts, wrong, 0.05, "less") == pytest.approx(power, abs=1e-6)
+
+
+@pytest.mark.parametrize("sampled_by", ["given", "true"])
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_at_least_one_row_of_each_class_is_drawn(sampled_by, share):
+    noise = eo.ClassConditionalNoise(0.9, 0.0)
+    size = eo.audit_size(noise, prior=0.5, sampled_by=sampled_by, share=share, runs=150)
+    assert size.n_positive >= 1
+    assert size.simulated_power >= 0.8 - norm.isf(1e-3) * (0.8 * 0.2 / 150) ** 0.5
+
+
+def test_a_class_of_one_row_is_not_planned_as_a_fraction_of_one():
+    """As 1.1 expected rows it promised .84, and was found in 1 of 50 audits."""
+    size = eo.audit_size(
+        eo.ClassConditionalNoise(0.0, 0.9), sampled_by="true", share=0.01, runs=100
+    )
+    assert size.simulated_power > 0.8

@@ -6,6 +6,8 @@ import pytest
 
 from evenodds.inference.contour.results import Agreement, Contour, ContourTestResult, Rung
 from evenodds.report.contour_words import headline, next_steps, verdict
+from evenodds.report.sheets import sheet_of
+from evenodds.report.view import View
 
 NAMES = ("clean", "uniform", "class-conditional")
 
@@ -95,4 +97,22 @@ def test_the_picture_is_titled_by_its_question():
 
 def test_the_table_tells_what_was_not_asked():
     assert "not asked" in str(UNIFORM)
-    assert "too few contours" in str(UNTOLD)
+    assert "two contours always lie on a line" in str(UNTOLD)
+
+
+def test_a_line_that_was_not_tested_says_why():
+    assert UNTOLD.plot("contours") is not None
+    assert _finding(UNTOLD) == "Two contours always lie on a line."
+    assert _finding(THREE_ALIKE) == "Too few of the contours are told apart."
+
+
+def _finding(result):
+    return sheet_of(result, View()).pictures()["contours"].caption().finding
+
+
+def test_two_contours_whose_cases_disagree_were_tested():
+    """What cases of one contour say rejects any line, also through two contours."""
+    apart = _result(0.001, 0.001, 0.002, agreement=0.001)
+    line = replace(apart.rungs[2], contour_pvalue=None)
+    sheet = sheet_of(replace(apart, rungs=(*apart.rungs[:2], line)), View())
+    assert sheet.keys[1].value == "p = 0.002"

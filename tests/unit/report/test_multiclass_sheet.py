@@ -159,3 +159,35 @@ def test_an_audit_joins_the_facts_and_tables(leaning, confusion):
     sheet = sheet_of(replace(leaning, audit=confusion), View())
     assert "audit: uniform" in dict(sheet.facts)
     assert len(sheet.tables) == 2
+
+
+def test_the_headline_is_about_the_split_that_is_surest_when_adjusted(leaning):
+    """Beside the culprit free, another pair is hardly sure, whatever it says by itself."""
+    tempting = replace(record("cat", "fox", 0.2, 0.04), pvalue=1e-20)
+    both = replace(leaning, splits=(tempting, *leaning.splits[:1]))
+    sheet = sheet_of(both, View())
+    assert sheet.headline.startswith("Yes: 'dog' gains from 'cat'")
+    assert sheet.keys[1].name == "Strongest: cat | dog"
+    assert [split.name for split in both.surest_first] == ["cat | dog", "cat | fox"]
+
+
+def test_a_class_may_be_called_rest(leaning):
+    splits = (record("cat", "rest", 0.2, 0.01),)
+    sheet = sheet_of(replace(leaning, classes=("cat", "dog", "rest"), splits=splits), View())
+    assert "('cat', 'rest'): eo.Anchors" in sheet.python
+    assert sheet.headline == "Yes: 'cat' gains from 'rest'."
+
+
+def test_calls_that_repeat_a_test_hold_its_settings(leaning, confusion):
+    codes = sheet_of(replace(leaning, scheme="output-codes"), View()).python
+    assert codes.endswith("scheme='output-codes', codes=codes)")
+    drawn = eo.confusion_test([0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 0], draws=99, seed=5)
+    assert "confusion_test(true, given, draws=99, seed=5)" in sheet_of(drawn, View()).python
+    assert ("draws", "99") in sheet_of(drawn, View()).settings
+
+
+def test_tests_without_an_equivalence_name_no_margin(leaning, confusion):
+    for result in (leaning, confusion):
+        names = [name for name, _ in sheet_of(result, View()).settings]
+        assert "significance" in names
+        assert "margin" not in names

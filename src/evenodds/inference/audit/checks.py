@@ -48,7 +48,8 @@ def given_size_check(audit: AuditByGiven, method: str) -> Diagnostic:
     fewest = fewest_wrong(audit)
     consequence = {
         "score": "enough for the score test",
-        "exact": "so p-value and intervals are exact for the counts given, and cautious",
+        "exact": "so p-value and interval of the asymmetry are exact for the counts given, and "
+        "cautious; intervals of the flip rates are those of the likelihood ratio",
         "likelihood": "too few for the score test, and too many rows for an exact one: p-value "
         "and intervals are those of the likelihood ratio, which is approximate here; audit "
         "more rows of that label",

@@ -105,7 +105,10 @@ class AuditTestResult(Presented):
         return self._rate_interval("beta", level)
 
     def _rate_interval(self, rate: Quantity, level: float) -> ConfidenceInterval:
-        """Return the exact interval in small audits, else that of the score."""
+        """Return the exact interval in small audits, else that of the score.
+
+        By given class it is that of the likelihood ratio in small audits.
+        """
         check_between(level, "level", 0, 1, closed="neither")
         counts = self.counts
         flipped, n = (

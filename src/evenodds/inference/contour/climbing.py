@@ -33,7 +33,7 @@ from evenodds.inference.contour.results import (
 )
 from evenodds.inference.diagnostics import groups_check, range_check, rows_check
 from evenodds.inference.few_rows import check_rarer_label
-from evenodds.model.noisy_problem import small_sample
+from evenodds.inference.outcome import data_notes
 from evenodds.rows.base import Rows
 from evenodds.rows.door import read_data
 from evenodds.rows.reading import Missing
@@ -66,7 +66,8 @@ def contour_test(
     anchors : Anchors
         Cases whose true posterior is stated, at three or more different posteriors such as
         0.1, 0.5 and 0.9; 0 and 1 are welcome and taken as exact. Posteriors that differ by no
-        more than 0.02 form one contour.
+        more than 0.02 form one contour; more than twelve different ones, as a model states, are
+        cut into contours of at most 0.2.
     engine : {"spline", "local"}, optional
         How the share of positive labels at the anchors is estimated. "spline", the default:
         a spline in the fitted index, for any number of features and rows. "local": from the
@@ -191,9 +192,10 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         None if found.rows_on_slope is None else noise_check(found.rows_on_slope, line),
         direction_check(line),
         impossible_check(outside, len(contours)),
-        range_check(small_sample(rows), points),
+        range_check(rows, points),
         rows_check(rows),
         groups_check(rows),
+        *data_notes(rows),
     )
     return ContourTestResult(
         rungs=_rungs(contours, estimates, line, agreeing),

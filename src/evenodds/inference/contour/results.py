@@ -1,14 +1,14 @@
 """What a contour test returns: a ladder of noise models, and the contours they were tried on."""
 
 import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 from evenodds.errors import InputError
 from evenodds.inference.presented import Presented
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.provenance import versions_in_use
-from evenodds.inference.results import Diagnostic
+from evenodds.inference.results import Diagnostic, check_schema
 from evenodds.validation import check_between
 
 SCHEMA_VERSION = 1
@@ -184,16 +184,7 @@ class ContourTestResult(Presented):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        version = values.get("schema_version")
-        if version != SCHEMA_VERSION:
-            raise InputError(
-                f"this contour result has schema version {version!r} but this evenodds reads "
-                f"{SCHEMA_VERSION}: test the data again."
-            )
-        absent = [part.name for part in fields(cls) if part.name not in values]
-        if absent:
-            raise InputError(f"this result has no {absent[0]!r}: it is not a whole contour result.")
-        known = {part.name: values[part.name] for part in fields(cls)}
+        known = check_schema(cls, values, SCHEMA_VERSION)
         known["rungs"] = tuple(Rung(**rung) for rung in known["rungs"])
         if known["agreement"] is not None:
             known["agreement"] = Agreement(**known["agreement"])

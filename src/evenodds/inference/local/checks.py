@@ -7,7 +7,7 @@ from evenodds.inference.diagnostics import DOUBT_BELOW, LEVEL, leave_one_out_che
 from evenodds.inference.local.line import AnchorLine
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import Diagnostic, FlipRate
-from evenodds.model.local.posteriors import LEAST_ROWS_A_PARAMETER, LocalPosteriors
+from evenodds.model.local.posteriors import LocalPosteriors, rows_needed
 
 # Below this many effective rows a parameter the normal approximation is poor.
 FEW_ROWS_A_PARAMETER = 10
@@ -93,8 +93,7 @@ def nearby_check(found: LocalPosteriors, n_features: int) -> Diagnostic:
     if low < enough:
         anchor = int(np.argmin(found.effective_rows))
         verdict = (
-            f": few (anchor {anchor} has the fewest; {LEAST_ROWS_A_PARAMETER * (n_features + 1)} "
-            "are the least)."
+            f": few (anchor {anchor} has the fewest; {rows_needed(n_features)} are the least)."
         )
     elif fewest < enough:
         anchor = int(np.argmin(found.distinct_rows))

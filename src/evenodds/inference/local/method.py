@@ -29,6 +29,7 @@ from evenodds.model.local.posteriors import (
     LocalRows,
     check_settings,
     refuse_lonely,
+    rows_needed,
 )
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
@@ -157,7 +158,7 @@ class AnchoredRows:
     def pvalue(self, bandwidth: float, alternative: Alternative) -> float | None:
         """Return the p-value at another bandwidth; None where rows are too few for it."""
         found = self.posteriors(bandwidth)
-        if (found.effective_rows < self.points.shape[1] + 1).any():
+        if (found.effective_rows < rows_needed(self.points.shape[1])).any():
             return None
         return pvalue_of(self.line(found).z(0.0), alternative)
 

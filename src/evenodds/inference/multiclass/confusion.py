@@ -86,8 +86,8 @@ def confusion_of(
     called: tuple[str, str] = ("true", "given"),
 ) -> ConfusionTestResult:
     """Test labels that messages call by names of their own; see `confusion_test`."""
-    draws = check_whole(draws, "draws", at_least=99)
-    rng = np.random.default_rng(check_whole(seed, "seed"))
+    draws, seed = check_whole(draws, "draws", at_least=99), check_whole(seed, "seed")
+    rng = np.random.default_rng(seed)
     counts, names = _counted(true, given, called)
     return ConfusionTestResult(
         classes=names,
@@ -96,6 +96,7 @@ def confusion_of(
         symmetry=_balance(counts, "symmetry", draws, rng),
         homogeneity=_balance(counts, "homogeneity", draws, rng),
         noise_rate=float(1 - counts.trace() / counts.sum()),
+        settings={"draws": draws, "seed": seed},
     )
 
 

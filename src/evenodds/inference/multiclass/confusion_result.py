@@ -1,15 +1,13 @@
 """What the tests of a confusion matrix return."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from evenodds.errors import InputError
-from evenodds.inference.multiplicity import holm
 from evenodds.inference.presented import Presented
 from evenodds.inference.provenance import versions_in_use
-from evenodds.inference.results import Diagnostic
+from evenodds.inference.results import Diagnostic, check_schema
 from evenodds.validation import FloatArray
 
 CONFUSION_SCHEMA = 1
@@ -50,6 +48,8 @@ class ConfusionTestResult(Presented):
         are as frequent as true classes.
     noise_rate : float
         Share of rows whose label is wrong.
+    settings : dict
+        Tables drawn for p-values of small samples, and the seed they were drawn with.
     diagnostics : tuple of Diagnostic
         What was noted of the rows.
     versions : dict
@@ -62,6 +62,7 @@ class ConfusionTestResult(Presented):
     symmetry: MatrixTest
     homogeneity: MatrixTest
     noise_rate: float
+    settings: dict[str, int]
     diagnostics: tuple[Diagnostic, ...] = ()
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
@@ -80,12 +81,6 @@ class ConfusionTestResult(Presented):
         table = np.array(self.counts, dtype=np.float64)
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    def adjusted_pvalues(self) -> dict[str, float]:
-        """Return the three p-values by name, adjusted by Holm's method."""
-        tests = (self.uniform, self.symmetry, self.homogeneity)
-        adjusted = holm([test.pvalue for test in tests]).tolist()
-        return {test.name: level for test, level in zip(tests, adjusted, strict=True)}
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
         return {
@@ -99,12 +94,7 @@ class ConfusionTestResult(Presented):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        if values.get("schema_version") != CONFUSION_SCHEMA:
-            raise InputError(
-                f"this result has schema version {values.get('schema_version')!r} but this "
-                f"evenodds reads {CONFUSION_SCHEMA}: test the data again."
-            )
-        known = {part.name: values[part.name] for part in fields(cls)}
+        known = check_schema(cls, values, CONFUSION_SCHEMA)
         known["classes"] = tuple(known["classes"])
         known["counts"] = tuple(tuple(row) for row in known["counts"])
         known["diagnostics"] = tuple(Diagnostic(**note) for note in known["diagnostics"])

@@ -1,6 +1,6 @@
 """What a test of several classes returns: a record a split, and what they say together."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from evenodds.errors import InputError
@@ -9,7 +9,7 @@ from evenodds.inference.multiclass.splits import Scheme
 from evenodds.inference.presented import Presented
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.provenance import versions_in_use
-from evenodds.inference.results import Diagnostic
+from evenodds.inference.results import Diagnostic, check_schema
 from evenodds.validation import check_between
 
 MULTICLASS_SCHEMA = 1
@@ -140,8 +140,12 @@ class MulticlassTestResult(Presented):
     @property
     def statistic(self) -> float:
         """Standardised asymmetry of the split with the smallest adjusted p-value."""
-        surest = min(self.tested, key=lambda s: (s.adjusted_pvalue or 0.0, s.pvalue or 0.0))
-        return surest.statistic or 0.0
+        return self.surest_first[0].statistic or 0.0
+
+    @property
+    def surest_first(self) -> tuple[SplitRecord, ...]:
+        """The splits that were tested, those of the smallest adjusted p-values first."""
+        return tuple(sorted(self.tested, key=lambda s: (s.adjusted_pvalue or 0.0, s.pvalue or 0.0)))
 
     @property
     def tested(self) -> tuple[SplitRecord, ...]:
@@ -194,13 +198,7 @@ class MulticlassTestResult(Presented):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        version = values.get("schema_version")
-        if version != MULTICLASS_SCHEMA:
-            raise InputError(
-                f"this result has schema version {version!r} but this evenodds reads "
-                f"{MULTICLASS_SCHEMA}: test the data again."
-            )
-        known = {part.name: values[part.name] for part in fields(cls)}
+        known = check_schema(cls, values, MULTICLASS_SCHEMA)
         for name in ("classes", "class_counts"):
             known[name] = tuple(known[name])
         known["diagnostics"] = _diagnostics(known["diagnostics"])

@@ -178,11 +178,16 @@ def check_few_features(n_features: int, instead: str = INSTEAD) -> None:
         )
 
 
+def rows_needed(n_features: int) -> int:
+    """Return the fewest effective rows around a point that say anything of it."""
+    return LEAST_ROWS_A_PARAMETER * (n_features + 1)
+
+
 def refuse_lonely(
     found: LocalPosteriors, n_features: int, instead: str = "give a wider bandwidth"
 ) -> None:
     """Refuse anchors with hardly any row nearby; `instead` is what helps without more rows."""
-    needed = LEAST_ROWS_A_PARAMETER * (n_features + 1)
+    needed = rows_needed(n_features)
     lonely = found.effective_rows < needed
     if not lonely.any():
         return

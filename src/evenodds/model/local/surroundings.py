@@ -57,10 +57,12 @@ class Standard:
         with np.errstate(over="ignore"):  # which matters only where it is needed, below
             deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
         flat = spread <= 1e-12 * np.abs(centre)
-        if not np.isfinite(deviation[flat]).all():
+        endless = flat & ~np.isfinite(deviation)
+        if endless.any():
+            named = name_column(feature_names, int(np.argmax(endless)))
             raise InputError(
-                "a column has values so large that their squares overflow, and one value else: "
-                "rescale or remove it."
+                f"column {named} has values so large that their squares overflow, and one value "
+                "else: rescale or remove it."
             )
         spread = np.where(flat, deviation, spread)
         constant = spread <= 1e-14 * np.abs(centre)

@@ -66,7 +66,7 @@ class MarginLoss:
     linear_odd : bool, default False
         Whether ``psi(m) - psi(-m)`` is a straight line; backward correction then keeps it convex.
     symmetry_constant : float, optional
-        K, where ``psi(m) + psi(-m) = K`` is known to hold; `symmetry` checks it.
+        K, where ``psi(m) + psi(-m) = K`` is known to hold; `symmetry` measures it.
     link : Link, optional
         Which posterior a score states, for a proper loss; forward correction needs it.
 

@@ -73,7 +73,7 @@ def test_an_older_schema_is_refused(result):
 def test_a_part_of_a_result_is_refused(result):
     values = result.to_dict()
     del values["rungs"]
-    with pytest.raises(eo.InputError, match="has no 'rungs': it is not a whole contour result"):
+    with pytest.raises(eo.InputError, match="has no 'rungs': it is not a whole test result"):
         eo.ContourTestResult.from_dict(values)
 
 
@@ -304,3 +304,12 @@ def test_an_anchor_beyond_all_numbers_is_refused(drawn):
     points[4, 0] = -1e300
     with pytest.raises(eo.AnchorError, match="anchor 4 lies so far outside the data"):
         eo.contour_test(X, labels, eo.Anchors(points, posterior=anchors.posterior, tolerance=0))
+
+
+def test_dropped_rows_are_told(drawn):
+    X, labels, anchors = drawn
+    holes = X.copy()
+    holes[:7, 1] = np.nan
+    found = eo.contour_test(holes, labels, anchors, missing="drop")
+    notes = [check.message for check in found.diagnostics if check.name == "data"]
+    assert any("7 of 1,500 rows lack a value and were dropped" in note for note in notes)

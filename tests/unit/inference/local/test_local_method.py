@@ -241,3 +241,19 @@ def test_it_is_printed_drawn_and_reported(with_ends, tmp_path, refused):
     for kind in ("fit", "boundary"):
         with refused("method 'local' fits no curve to all rows"):
             with_ends.plot(kind)
+
+
+def test_a_bandwidth_that_would_be_refused_is_not_quoted(refused):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(150, 2))
+    labels = (rng.random(150) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
+    anchors = eo.Anchors([[0.0, 0.0], [0.0, 1.3]])
+
+    def tried(bandwidth):
+        found = eo.asymmetry_test(X, labels, anchors, method=eo.Local(bandwidth=bandwidth))
+        return check(found, "bandwidth").message
+
+    with refused("effective rows nearby"):
+        tried(0.35 / 1.5)
+    assert " at 0.23" not in tried(0.35)
+    assert " at 0.33" in tried(0.5)

@@ -171,3 +171,10 @@ def test_fifty_classes_do_not_fill_the_memory():
     assert {result.uniform.reference, result.symmetry.reference} == {"Monte Carlo"}
     # Whole tables of 2,000 draws take 40 MB, and their expected counts as much again.
     assert peak < 30e6
+
+
+def test_a_part_of_a_result_is_refused():
+    values = eo.confusion_test(*unrolled(COUNTS)).to_dict()
+    del values["uniform"]
+    with pytest.raises(eo.InputError, match="has no 'uniform': it is not a whole test result"):
+        eo.ConfusionTestResult.from_dict(values)

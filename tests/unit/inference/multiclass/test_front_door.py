@@ -200,3 +200,10 @@ def test_the_matrix_is_about_pairs(animals, singles):
         result.asymmetry_matrix()
     with pytest.raises(eo.InputError, match=r"there is no split 'cat': .* 'cat \| rest'"):
         result.split("cat")
+
+
+def test_a_part_of_a_result_is_refused(result):
+    values = result.to_dict()
+    del values["splits"]
+    with pytest.raises(eo.InputError, match="has no 'splits': it is not a whole test result"):
+        eo.MulticlassTestResult.from_dict(values)

@@ -281,7 +281,7 @@ def test_steep_labels_of_any_features_settle(kernel, dtype):
 
 def test_a_column_of_one_value_and_a_wild_one_is_refused(refused):
     column = np.r_[np.zeros(99), 1e200][:, None]
-    with refused("a column has values so large that their squares overflow, and one value else"):
+    with refused("column 0 has values so large that their squares overflow, and one value else"):
         Standard.of(column)
 
 
