@@ -1,7 +1,6 @@
 """Results on a terminal: the words of the report, with a little colour."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -34,11 +33,11 @@ def make_console() -> Console:
     return console
 
 
-def show_sheet(sheet: Sheet, notes: Sequence[str] = ()) -> None:
+def show_sheet(sheet: Sheet) -> None:
     """Print a result: verdict, numbers, what to doubt, what to do."""
     console = make_console()
     if not console.is_terminal:  # a file or a pipe wants neither colour nor padding
-        print(describe(sheet, notes))
+        print(describe(sheet))
         return
     console.print(Text(sheet.verdict, style="bold red" if sheet.rejected else "bold"))
     _print_facts(console, sheet.facts)
@@ -47,7 +46,7 @@ def show_sheet(sheet: Sheet, notes: Sequence[str] = ()) -> None:
         for line in tabulated(table):
             console.print(Text(line), soft_wrap=True)
     _print_list(console, "What to doubt", sheet.doubts, "yellow")
-    _print_list(console, "What was checked", [*sheet.passed, *notes], "green")
+    _print_list(console, "What was checked", sheet.passed, "green")
     _print_list(console, "What to do next", sheet.next_steps, "cyan")
 
 

@@ -8,6 +8,7 @@ from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.audit.sample import Audit, check_stands_alone
 from evenodds.inference.boundary import Boundary, boundary_test
+from evenodds.inference.few_rows import check_rarer_label
 from evenodds.inference.joint import Joint, joint_test
 from evenodds.inference.local.method import Local, local_test
 from evenodds.inference.profile import Alternative
@@ -214,18 +215,6 @@ def _refuse_audit(audit: Audit | None, settings: Method, why: str) -> None:
 
 def _name(settings: Method) -> str:
     return type(settings).__name__.lower()
-
-
-def check_rarer_label(rows: Rows) -> None:
-    """Refuse data with hardly any row of one label: any verdict on them would be noise."""
-    positives = rows.positive_weight()
-    negatives = rows.total_weight - positives
-    label, count = min((rows.positive, positives), (rows.negative, negatives), key=lambda x: x[1])
-    if count < rows.n_features + 1:
-        raise InputError(
-            f"only {count:g} rows are labelled {label!r}, fewer than the {rows.n_features + 1} "
-            "parameters of the curve: collect more of them, or use fewer columns."
-        )
 
 
 def read_anchors(anchors: Any) -> Anchors | None:

@@ -14,7 +14,8 @@ from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import Direction, boundary_direction
 from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import Diagnostic
-from evenodds.model.noisy import NoisyFit, symmetric_inverse
+from evenodds.model.inverses import chi_squared, symmetric_inverse
+from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_link import BendSums
 from evenodds.model.noisy_problem import NoisyProblem, small_sample
 from evenodds.rows.base import Rows, name_column
@@ -29,8 +30,6 @@ ROWS_A_PARAMETER = 10
 UNSETTLED = "The fit did not settle on one curve: treat the numbers as rough."
 # Fewer groups than this make their variance unreliable.
 FEW_GROUPS = 30
-# Eigenvalues below this share of the largest count as zero.
-ZERO = 1e-10
 
 
 def tipping_point(
@@ -127,10 +126,8 @@ def anchor_check(
 ) -> Diagnostic:
     """Test the anchors against the curve with the asymmetry free, and name the worst."""
     gaps, covariance = _anchor_gaps(fit, equations, group_scores)
-    values, vectors = np.linalg.eigh(covariance)
-    kept = values > ZERO * values[-1]
-    statistic = float(((vectors[:, kept].T @ gaps) ** 2 / values[kept]).sum())
-    pvalue = float(chdtrc(int(kept.sum()), statistic))
+    statistic, rank = chi_squared(gaps, covariance)
+    pvalue = float(chdtrc(rank, statistic))
     concern = pvalue < DOUBT_BELOW
     standardised = np.abs(gaps) / np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
     worst = int(np.argmax(standardised))

@@ -15,8 +15,9 @@ from evenodds.inference.lookalike import DataShape, data_shape
 from evenodds.inference.null_fits import NullFits
 from evenodds.model.audit_terms import AuditTerms
 from evenodds.model.evidence import Evidence
+from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import NoisyFit, asymmetry_direction, symmetric_inverse
+from evenodds.model.noisy import NoisyFit, asymmetry_direction
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import betainc, gammaln, logsumexp, ndtr, xlog1py, xlogy
+from scipy.special import betainc, logsumexp, ndtr, xlog1py, xlogy
 
 from evenodds.errors import InputError
+from evenodds.inference.choosing import log_ways
 from evenodds.inference.results import SCHEMA_VERSION
 from evenodds.validation import FloatArray, check_between, check_choice, check_whole
 
@@ -214,8 +215,7 @@ def _mode(n: int, averaging: Averaging) -> int:
 def _log_probability(count: int, n: int, averaging: Averaging) -> float:
     """Return the logarithm of the averaged binomial probability of `count`."""
     nodes, weights = averaging(count, n)
-    ways = gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)
-    logs = ways + xlogy(count, nodes) + xlog1py(n - count, -nodes)
+    logs = log_ways(n, count) + xlogy(count, nodes) + xlog1py(n - count, -nodes)
     return float(logsumexp(logs, b=weights))
 
 

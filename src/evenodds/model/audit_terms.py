@@ -63,23 +63,19 @@ class AuditTerms:
         return AuditPart(
             own.log_likelihood - counted.log_likelihood,
             own.score - counted.score,
-            self._given_labels_known(point)
+            self._given_labels_known(self.known, point)
             if self.known.by_given
             else own.information - counted.information,
         )
 
-    def _given_labels_known(self, point: NoisyPoint) -> FloatArray:
+    def _given_labels_known(self, known: KnownRows, point: NoisyPoint) -> FloatArray:
         """Return the information of the true labels where the given ones chose the rows.
 
         A true label is positive with probability r given features and given label, and moves
         the score by d: the score's variance is r (1 - r) d d'.
         """
-        known = self.known
-        if known is None:
-            return np.zeros((len(point.coefficients) + 2,) * 2)
-        half = point.asymmetry / 2
-        alpha = _spread(point.rate - half, self.flipped_positive, self.n_positive)
-        beta = _spread(point.rate + half, self.flipped_negative, self.n_negative)
+        alpha = _spread(point.alpha, self.flipped_positive, self.n_positive)
+        beta = _spread(point.beta, self.flipped_negative, self.n_negative)
         labelled = known.given == 1
         clean = squeezed(known.features, point.coefficients)
         positive = clean * np.where(labelled, 1 - alpha, alpha)
@@ -111,12 +107,7 @@ class AuditTerms:
 
     def flips_at(self, point: NoisyPoint) -> AuditPart:
         """Return the part of the counted flips, which know of tau and Delta alone."""
-        alpha = _Binomial.of(
-            self.flipped_positive, self.n_positive, point.rate - point.asymmetry / 2
-        )
-        beta = _Binomial.of(
-            self.flipped_negative, self.n_negative, point.rate + point.asymmetry / 2
-        )
+        alpha, beta = self._rates(point)
         size = len(point.coefficients) + 2
         score, information = np.zeros(size), np.zeros((size, size))
         score[-2:] = alpha.score + beta.score, (beta.score - alpha.score) / 2
@@ -127,14 +118,17 @@ class AuditTerms:
 
     def rates_at(self, point: NoisyPoint) -> tuple[FloatArray, FloatArray]:
         """Return score and information of (alpha, beta) in the counted flips."""
-        half = point.asymmetry / 2
-        parts = [
-            _Binomial.of(self.flipped_positive, self.n_positive, point.rate - half),
-            _Binomial.of(self.flipped_negative, self.n_negative, point.rate + half),
-        ]
+        alpha, beta = self._rates(point)
         return (
-            np.array([part.score for part in parts]),
-            np.diag([part.information for part in parts]),
+            np.array([alpha.score, beta.score]),
+            np.diag([alpha.information, beta.information]),
+        )
+
+    def _rates(self, point: NoisyPoint) -> "tuple[_Binomial, _Binomial]":
+        """Return what the counted flips say of alpha and of beta."""
+        return (
+            _Binomial.of(self.flipped_positive, self.n_positive, point.alpha),
+            _Binomial.of(self.flipped_negative, self.n_negative, point.beta),
         )
 
 

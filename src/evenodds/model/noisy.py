@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenodds.model.evidence import Evidence
+from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.model.solver import with_secant
@@ -256,14 +257,3 @@ def moved_point(
     rate = min(max(point.rate + float(step[-1]), bounds[0]), bounds[1])
     coefficients = point.coefficients + evidence.basis @ step[:-1]
     return NoisyPoint(coefficients, rate, point.asymmetry)
-
-
-def symmetric_inverse(matrix: FloatArray, cutoff: float = 1e-10) -> FloatArray:
-    """Return the inverse, or the pseudo-inverse where the matrix is (nearly) singular."""
-    scale = np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
-    balanced = matrix / np.outer(scale, scale)
-    values, vectors = np.linalg.eigh(balanced)
-    kept = values > cutoff * values[-1]
-    inverse: FloatArray = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
-    inverse /= np.outer(scale, scale)
-    return inverse

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenodds.model.evidence import Evidence
+from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.noisy import (
     NoisyFit,
     climb_noisy,
@@ -12,7 +13,6 @@ from evenodds.model.noisy import (
     rate_bounds,
     reduced,
     reduced_score,
-    symmetric_inverse,
 )
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint

@@ -25,10 +25,20 @@ class NoisyPoint:
     rate: float
     asymmetry: float
 
+    @property
+    def alpha(self) -> float:
+        """Chance that a positive label is flipped."""
+        return self.rate - self.asymmetry / 2
+
+    @property
+    def beta(self) -> float:
+        """Chance that a negative label is flipped."""
+        return self.rate + self.asymmetry / 2
+
     def squeeze(self, steps: FloatArray) -> FloatArray:
         """Return the noisy posterior where the clean one is `steps`."""
         fitted = (1 - 2 * self.rate) * steps
-        fitted += self.rate + self.asymmetry / 2
+        fitted += self.beta
         return fitted
 
 

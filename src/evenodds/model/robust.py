@@ -88,8 +88,8 @@ def fit_robust(
         coefficients[0] -= problem.scaling.shift @ coefficients[1:]
     return RobustCurve(
         coefficients=coefficients,
-        alpha=max(fit.point.rate - fit.point.asymmetry / 2, 0.0),
-        beta=max(fit.point.rate + fit.point.asymmetry / 2, 0.0),
+        alpha=max(fit.point.alpha, 0.0),
+        beta=max(fit.point.beta, 0.0),
         log_likelihood=fit.here.log_likelihood,
         n_steps=fit.n_steps,
     )
@@ -147,8 +147,8 @@ def _fit_rates(
         chosen = fit_at((beta or 0.0) - (alpha or 0.0), ((alpha or 0.0) + (beta or 0.0)) / 2)
     found = chosen.point
     # The likelihood is so flat in the rates that digits beyond these are rounding error.
-    low_rate = round(found.rate - found.asymmetry / 2, RATE_DIGITS)
-    high_rate = round(found.rate + found.asymmetry / 2, RATE_DIGITS)
+    low_rate = round(found.alpha, RATE_DIGITS)
+    high_rate = round(found.beta, RATE_DIGITS)
     kept_alpha = max(low_rate, 0.0) if alpha is None else alpha
     kept_beta = max(high_rate, 0.0) if beta is None else beta
     return polished(fit_at(kept_beta - kept_alpha, (kept_alpha + kept_beta) / 2))

@@ -14,7 +14,7 @@ from evenodds.rows.cluster.collections import is_dask
 from evenodds.rows.door import is_npy, is_path, read_data
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.frames import as_arrow
-from evenodds.rows.labels import as_labels, distinct_labels, plain
+from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain
 from evenodds.rows.tables.opening import open_table
 from evenodds.validation import FloatArray, join_quoted, near_misses
 
@@ -109,42 +109,37 @@ def read_classes(
 
     `known` lists classes that may occur; `for_two` is the test of two classes.
     """
-    values = as_labels(y, name)
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.ravel()
-    if values.ndim != 1:
-        raise InputError(f"{name} has shape {values.shape} but must be one column of labels.")
+    values = label_column(y, name)
     if len(values) == 0:
         raise InputError(f"{name} is empty: give one label a row.")
-    ordered = [plain(label) for label in distinct_labels(values, name)]
+    distinct = distinct_labels(values, name)
+    ordered = [plain(label) for label in distinct]
     if known is None:
         _check_number(ordered, name, for_two)
         _check_spelling(ordered, name)
-        _check_counts(values, ordered, name)
-    strange = [] if known is None else [label for label in ordered if label not in known]
+    names = tuple(ordered) if known is None else known
+    strange = [label for label in ordered if label not in names]
     if strange:
         raise InputError(
-            f"{name} has label {strange[0]!r}, which is none of {join_quoted(known or ())}: these "
+            f"{name} has label {strange[0]!r}, which is none of {join_quoted(names)}: these "
             "labels and those must be of the same classes."
         )
-    names = tuple(ordered) if known is None else known
     places = {own: place for place, own in enumerate(names)}
-    listed = values.tolist()
-    codes = np.fromiter((places[plain(value)] for value in listed), np.intp, len(listed))
+    # By the label as it came: making every row's plain would take longer than all the rest.
+    raw = {label: places[own] for label, own in zip(distinct, ordered, strict=True)}
+    codes = np.fromiter(map(raw.__getitem__, values.tolist()), np.intp, len(values))
+    if known is None:
+        _check_counts(codes, names, name)
     return Classes(codes, names)
 
 
 def _check_spelling(ordered: list[Any], name: str) -> None:
-    """Refuse labels that print alike: nobody could tell them apart in what is said of them."""
-    printed: dict[str, Any] = {}
-    # Numbers first, so that the sentence does not depend on the order of a set.
-    for label in sorted(ordered, key=lambda label: (str(label), isinstance(label, str))):
-        twin = printed.setdefault(str(label), label)
-        if twin is not label:
-            raise InputError(
-                f"{name} has labels {twin!r} and {label!r}, which print alike: write each label "
-                "one way."
-            )
+    twins = lookalikes(ordered)
+    if twins is not None:
+        raise InputError(
+            f"{name} has labels {twins[0]!r} and {twins[1]!r}, which print alike: write each "
+            "label one way."
+        )
 
 
 def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
@@ -162,15 +157,15 @@ def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
         )
 
 
-def _check_counts(values: NDArray[Any], ordered: list[Any], name: str) -> None:
+def _check_counts(codes: NDArray[np.intp], names: tuple[Any, ...], name: str) -> None:
     """Refuse a class seen once: nothing can be learned of where it lies."""
-    listed = [plain(value) for value in values.tolist()]
-    for own in ordered:
-        if listed.count(own) == 1:
-            raise InputError(
-                f"label {own!r} is seen once in {name}, in row {listed.index(own)}: merge it with "
-                "another class, or drop the row."
-            )
+    once = np.flatnonzero(np.bincount(codes) == 1)
+    if len(once):
+        row = np.flatnonzero(codes == once[0])[0]
+        raise InputError(
+            f"label {names[once[0]]!r} is seen once in {name}, in row {row}: merge it with "
+            "another class, or drop the row."
+        )
 
 
 def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any]]:

@@ -46,11 +46,7 @@ def read_labels(y: Any, positive: Any = None, name: str = "y") -> Labels:
     name : str
         What messages call the labels.
     """
-    values = as_labels(y, name)
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.ravel()
-    if values.ndim != 1:
-        raise InputError(f"{name} has shape {values.shape} but must be one column of labels.")
+    values = label_column(y, name)
     if len(values) == 0:
         raise InputError(f"{name} is empty: give one label a row.")
     numeric = values.dtype.kind in "iufb"
@@ -66,6 +62,16 @@ def read_labels(y: Any, positive: Any = None, name: str = "y") -> Labels:
         negative=plain(other),
         as_is=values.dtype == np.float64 and (other, chosen) == (0.0, 1.0),
     )
+
+
+def label_column(values: Any, name: str) -> NDArray[Any]:
+    """Return labels as one column, also where they came as a row or as a table of one."""
+    column = as_labels(values, name)
+    if column.ndim == 2 and 1 in column.shape:
+        column = column.ravel()
+    if column.ndim != 1:
+        raise InputError(f"{name} has shape {column.shape} but must be one column of labels.")
+    return column
 
 
 def as_labels(values: Any, name: str) -> NDArray[Any]:
@@ -132,6 +138,17 @@ def _two_labels(values: NDArray[Any], name: str) -> tuple[Any, Any]:
     if len(labels) > 2:
         _refuse_many_labels(labels, name)
     return labels[0], labels[1]
+
+
+def lookalikes(labels: list[Any]) -> tuple[Any, Any] | None:
+    """Return two labels that print alike, such as 1 and "1": nobody could tell them apart."""
+    printed: dict[str, Any] = {}
+    # Numbers first, so that the pair does not depend on the order of a set.
+    for label in sorted(map(plain, labels), key=lambda label: (str(label), isinstance(label, str))):
+        twin = printed.setdefault(str(label), label)
+        if twin is not label:
+            return twin, label
+    return None
 
 
 def is_missing(value: Any) -> bool:

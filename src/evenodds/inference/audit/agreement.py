@@ -3,12 +3,13 @@
 import numpy as np
 from scipy.special import chdtrc
 
+from evenodds.inference.diagnostics import DOUBT_BELOW
 from evenodds.inference.results import Diagnostic
 from evenodds.model.audit_terms import AuditTerms
 from evenodds.model.evidence import Evidence
-from evenodds.model.noisy import NoisyFit, symmetric_inverse
+from evenodds.model.inverses import chi_squared, symmetric_inverse
+from evenodds.model.noisy import NoisyFit
 
-DOUBT_BELOW = 0.01
 # Directions in which the rows know less than this share of what the audit knows cannot disagree.
 SAYS_NOTHING = 1e-3
 # Below this many flips expected in a class the audit's part of z is far from normal.
@@ -37,12 +38,10 @@ def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> 
     shared = precision @ moves
     covariance = precision - shared @ symmetric_inverse(total) @ shared.T
     scale = np.sqrt(np.maximum(precision.diagonal(), 1e-300))
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    kept = values > SAYS_NOTHING
-    rank = int(kept.sum())
+    share = covariance / np.outer(scale, scale)
+    statistic, rank = chi_squared(score / scale, share, zero=0.0, least=SAYS_NOTHING)
     if rank == 0:
         return None
-    statistic = float(((vectors[:, kept].T @ (score / scale)) ** 2 / values[kept]).sum())
     pvalue = float(chdtrc(rank, statistic))
     concern = pvalue < DOUBT_BELOW
     message = (
@@ -60,12 +59,11 @@ def audit_size_check(null: NoisyFit, audit: AuditTerms | None) -> Diagnostic | N
     """Check that enough flips are expected in the audit for the normal law."""
     if audit is None:
         return None
-    half = null.point.asymmetry / 2
     expected = [
         n * min(rate, 1 - rate)
         for n, rate in (
-            (audit.n_positive, null.point.rate - half),
-            (audit.n_negative, null.point.rate + half),
+            (audit.n_positive, null.point.alpha),
+            (audit.n_negative, null.point.beta),
         )
         if n > 0
     ]

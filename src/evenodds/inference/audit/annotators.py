@@ -211,7 +211,14 @@ def annotator_audit(
         own = own_counts(counts, plain(name), flips, labels)
         # Annotators with the same counts have the same test, and small audits are often alike.
         if (flips, own) not in known:
-            known[flips, own] = _one(labels, flips, design, own, side)
+            known[flips, own] = audit_counts(
+                flips,
+                sampled_by=design,
+                given_counts=own,
+                alternative=side,
+                positive=labels.positive,
+                negative=labels.negative,
+            )
         results[plain(name)] = known[flips, own]
     if not results:
         raise InputError(
@@ -232,27 +239,14 @@ def annotator_audit(
 def _flips_of_each(
     labels: AuditedLabels, who: NDArray[Any], names: list[Any]
 ) -> Iterator[tuple[Any, Flips]]:
-    """Count the flips of each annotator."""
-    for name in names:
-        yield name, labels.flips(np.asarray(who == name))
-
-
-def _one(
-    labels: AuditedLabels,
-    flips: Flips,
-    sampled_by: SampledBy,
-    given_counts: Any,
-    alternative: Alternative,
-) -> AuditTestResult:
-    """Test one annotator."""
-    return audit_counts(
-        flips,
-        sampled_by=sampled_by,
-        given_counts=given_counts,
-        alternative=alternative,
-        positive=labels.positive,
-        negative=labels.negative,
-    )
+    """Count the flips of each annotator, in one pass over the rows."""
+    places = {name: place for place, name in enumerate(names)}
+    codes = np.fromiter(map(places.__getitem__, who.tolist()), np.intp, len(who))
+    cells = np.bincount(4 * codes + 2 * labels.true + labels.given, minlength=4 * len(names))
+    for name, (negative, to_positive, to_negative, positive) in zip(
+        names, cells.reshape(-1, 4).tolist(), strict=True
+    ):
+        yield name, Flips(positive + to_negative, to_negative, negative + to_positive, to_positive)
 
 
 def _ranked(results: dict[Any, AuditTestResult]) -> tuple[AnnotatorTest, ...]:

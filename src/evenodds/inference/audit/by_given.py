@@ -18,6 +18,8 @@ from scipy.optimize import brentq
 from scipy.special import xlog1py, xlogy
 
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.rates_tried import rates_between
+from evenodds.inference.audit.two_proportions import LARGEST_Z
 from evenodds.validation import FloatArray
 
 Quantity = Literal["asymmetry", "alpha", "beta"]
@@ -26,7 +28,6 @@ Quantity = Literal["asymmetry", "alpha", "beta"]
 LINE_POINTS = 65
 MOST_STEPS = 60
 SETTLED = 1e-13
-LARGEST_Z = 1000.0
 # Near the estimate the slope of the root is told from a value no smaller than this.
 LEAST_ROOT = 0.05
 # Shares and rates are kept this far from 0 and 1 where they divide.
@@ -143,7 +144,7 @@ class AuditByGiven:
         low, high = (max(0.0, -value), min(1.0, 1.0 - value))
         if quantity != "asymmetry":
             low, high = 0.0, 1.0
-        points = low + (high - low) * np.sin(np.linspace(0, np.pi / 2, LINE_POINTS)) ** 2
+        points = rates_between(low, high, LINE_POINTS)
         alphas, betas = _line(points, value, quantity)
         priors = self._priors(alphas, betas)
         best = int(np.argmax(self._log_likelihood(alphas, betas, priors)))

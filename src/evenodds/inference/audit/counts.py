@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
-from evenodds.rows.labels import as_labels, distinct_labels, plain, read_labels
+from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain, read_labels
 from evenodds.validation import check_whole, join_quoted
 
 # Beyond so many rows one more or less is lost in rounding.
@@ -83,23 +83,21 @@ class AuditedLabels:
     positive: Any
     negative: Any
 
-    def flips(self, chosen: NDArray[np.bool_] | None = None) -> Flips:
-        """Count the rows, or the chosen ones."""
-        true = self.true if chosen is None else self.true[chosen]
-        given = self.given if chosen is None else self.given[chosen]
-        n_positive = int(np.count_nonzero(true))
-        flipped_positive = int(np.count_nonzero(true & ~given))
+    def flips(self) -> Flips:
+        """Count the rows."""
+        n_positive = int(np.count_nonzero(self.true))
+        flipped_positive = int(np.count_nonzero(self.true & ~self.given))
         return Flips(
             n_positive=n_positive,
             flipped_positive=flipped_positive,
-            n_negative=len(true) - n_positive,
-            flipped_negative=int(np.count_nonzero(given)) - n_positive + flipped_positive,
+            n_negative=len(self.true) - n_positive,
+            flipped_negative=int(np.count_nonzero(self.given)) - n_positive + flipped_positive,
         )
 
 
 def read_audited(true: Any, given: Any, positive: Any = None) -> AuditedLabels:
     """Check that both columns hold the same two labels, and decide which one is positive."""
-    columns = {"true": _one_column(true, "true"), "given": _one_column(given, "given")}
+    columns = {"true": label_column(true, "true"), "given": label_column(given, "given")}
     if len(columns["true"]) != len(columns["given"]):
         raise InputError(
             f"true has {len(columns['true']):,} labels but given has {len(columns['given']):,}: "
@@ -115,16 +113,6 @@ def read_audited(true: Any, given: Any, positive: Any = None) -> AuditedLabels:
         positive=plain(chosen),
         negative=plain(other),
     )
-
-
-def _one_column(values: Any, name: str) -> NDArray[Any]:
-    """Return labels as one column."""
-    column = as_labels(values, name)
-    if column.ndim == 2 and 1 in column.shape:
-        column = column.ravel()
-    if column.ndim != 1:
-        raise InputError(f"{name} has shape {column.shape} but must be one column of labels.")
-    return column
 
 
 def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
@@ -158,23 +146,20 @@ def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
 
 def refuse_lookalikes(values: list[Any], name: str) -> None:
     """Refuse values of two kinds that print alike, such as 1 and "1"."""
-    seen: dict[str, Any] = {}
-    # Numbers first, so that the sentence does not depend on the order of a set.
-    for value in sorted(map(plain, values), key=lambda value: (str(value), isinstance(value, str))):
-        twin = seen.setdefault(str(value), value)
-        if twin is not value:
-            raise InputError(
-                f"{name} hold both {twin!r} and {value!r}, which print alike: write them in one "
-                "way."
-            )
+    twins = lookalikes(values)
+    if twins is not None:
+        raise InputError(
+            f"{name} hold both {twins[0]!r} and {twins[1]!r}, which print alike: write them in "
+            "one way."
+        )
 
 
-def check_both_classes(flips: Flips, positive: Any, negative: Any, whose: str = "") -> None:
+def check_both_classes(flips: Flips, positive: Any, negative: Any) -> None:
     """Refuse an audit in which a class was never true: nothing is known of its flips."""
     for count, label in ((flips.n_positive, positive), (flips.n_negative, negative)):
         if count == 0:
             raise InputError(
-                f"no audited row{whose} is truly {label!r}, so nothing is known of how often "
+                f"no audited row is truly {label!r}, so nothing is known of how often "
                 "that class is flipped: audit rows until both classes are there."
             )
 

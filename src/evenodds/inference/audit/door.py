@@ -22,7 +22,7 @@ from evenodds.inference.audit.tables import (
     given_table,
     score_table,
 )
-from evenodds.inference.audit.two_proportions import score_z
+from evenodds.inference.audit.two_proportions import flips_z
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import check_alternative
 from evenodds.validation import check_choice
@@ -208,8 +208,7 @@ def audit_pvalue(
     if given_counts is not None:
         return _given_pvalue(AuditByGiven(flips, *given_counts), alternative)
     if flips.fewest_expected >= SMALL_CELL:
-        counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
-        return Reference().pvalue(float(score_z(*counts, 0.0)), alternative)
+        return Reference().pvalue(flips_z(flips, 0.0), alternative)
     return _on_the_side(exact_pvalues(flips, 0.0, ZOOMS), alternative)
 
 

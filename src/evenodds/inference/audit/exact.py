@@ -9,11 +9,13 @@ score (Chan and Zhang 1999, Biometrics 55, 1202-1209).
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import betainc, betaincinv, gammaln, ndtri, xlog1py, xlogy
+from scipy.special import betainc, betaincinv, ndtri, xlog1py, xlogy
 
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.fisher import Counts, fisher_tail
+from evenodds.inference.audit.rates_tried import rates_between
 from evenodds.inference.audit.two_proportions import score_z
+from evenodds.inference.choosing import log_ways
 from evenodds.validation import FloatArray
 
 Order = Callable[[Counts, Counts], FloatArray]
@@ -64,8 +66,7 @@ def _greater(flips: Flips, asymmetry: float, zooms: int) -> float:
         own = _probabilities(counts, table.n_positive, alphas)
         return np.asarray((own * _at_least(thresholds, table.n_negative, betas)).sum(axis=1))
 
-    # Spaced closely at the ends, where chances change fast.
-    alphas = low + (high - low) * np.sin(np.linspace(0, np.pi / 2, RATES)) ** 2
+    alphas = rates_between(low, high, RATES)
     found = chances(alphas)
     for _ in range(zooms):
         best = int(np.argmax(found))
@@ -140,9 +141,10 @@ def _plausible_counts(n: int, low: float, high: float, outside: float) -> tuple[
 
 def _probabilities(counts: Counts, n: int, rates: FloatArray) -> FloatArray:
     """Return binomial probabilities, one row a rate."""
-    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
     column = rates[:, None]
-    return np.asarray(np.exp(ways + xlogy(counts, column) + xlog1py(n - counts, -column)))
+    return np.asarray(
+        np.exp(log_ways(n, counts) + xlogy(counts, column) + xlog1py(n - counts, -column))
+    )
 
 
 def _at_least(thresholds: Counts, n: int, rates: FloatArray) -> FloatArray:

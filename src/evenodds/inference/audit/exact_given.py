@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtri, xlog1py, xlogy
+from scipy.special import ndtri, xlog1py, xlogy
 
-from evenodds.inference.audit.by_given import LARGEST_Z, AuditByGiven
+from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.exact import SMALLEST, TIE
+from evenodds.inference.audit.rates_tried import rates_between
+from evenodds.inference.audit.two_proportions import LARGEST_Z
+from evenodds.inference.choosing import log_ways
 from evenodds.validation import FloatArray
 
 # With fewer wrong (or right) labels than this in a given class the score's variance may vanish.
@@ -105,9 +108,7 @@ def possible_rates(asymmetry: float, share: float, n_points: int) -> FloatArray:
     low, high = max(0.0, -asymmetry), min(1.0, 1.0 - asymmetry)
     below = low, min(high, share - asymmetry, 1 - share)
     above = max(low, share - asymmetry, 1 - share), high
-    # Spaced closely at the ends, where chances change fast.
-    steps = np.sin(np.linspace(0, np.pi / 2, n_points)) ** 2
-    branches = [first + (last - first) * steps for first, last in (below, above) if first <= last]
+    branches = [rates_between(*ends, n_points) for ends in (below, above) if ends[0] <= ends[1]]
     return np.concatenate(branches) if branches else np.empty(0)
 
 
@@ -147,8 +148,9 @@ class Binomial:
     def __init__(self, n: int) -> None:
         self._counts = np.arange(n + 1)
         self._n = n
-        self.ways = gammaln(n + 1) - gammaln(self._counts + 1) - gammaln(n - self._counts + 1)
-        self.own = np.diag(self.logs(self._counts / n))
+        self.ways = log_ways(n, self._counts)
+        shares = self._counts / n
+        self.own = xlogy(self._counts, shares) + xlog1py(n - self._counts, -shares)
 
     def logs(self, chances: FloatArray) -> FloatArray:
         """Return log-likelihoods, one row a chance."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from evenodds.inference.choosing import log_ways
 from evenodds.validation import FloatArray
 
 Counts = NDArray[np.int64]
@@ -33,19 +34,17 @@ def fisher_tail(n_positive: int, n_negative: int, flipped: Counts, other: Counts
     positives = drawn[:, None] - negatives
     possible = (negatives >= 0) & (positives >= 0)
     possible &= (negatives <= n_negative) & (positives <= n_positive)
-    log_ways = _log_ways(total)
-    logs = log_ways(n_negative, np.where(possible, negatives, 0))
-    logs += log_ways(n_positive, np.where(possible, positives, 0))
-    logs -= log_ways(total, drawn)[:, None]
+    ways = _ways_up_to(total)
+    logs = ways(n_negative, np.where(possible, negatives, 0))
+    logs += ways(n_positive, np.where(possible, positives, 0))
+    logs -= ways(total, drawn)[:, None]
     tails: FloatArray = np.where(possible, np.exp(logs), 0.0).sum(axis=1)
     return np.asarray(np.where(upper, tails, np.maximum(1 - tails, 0.0)))
 
 
-def _log_ways(largest: int) -> Callable[[int, Counts], FloatArray]:
+def _ways_up_to(largest: int) -> Callable[[int, Counts], FloatArray]:
     """Return the logarithm of the number of ways to choose, as a function."""
     if largest > MOST_LOOKED_UP:
-        return lambda n, chosen: np.asarray(
-            gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1)
-        )
+        return log_ways
     known = gammaln(np.arange(1, largest + 2))  # log 0!, log 1!, ...
     return lambda n, chosen: np.asarray(known[n] - known[chosen] - known[n - chosen])

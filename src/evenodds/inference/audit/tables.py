@@ -11,7 +11,7 @@ from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact import exact_z
 from evenodds.inference.audit.exact_given import given_z
-from evenodds.inference.audit.two_proportions import score_z
+from evenodds.inference.audit.two_proportions import flips_z
 from evenodds.inference.profile import Profile
 from evenodds.inference.tracing import EXACT_MARGINS, tabulate, walk
 
@@ -29,7 +29,7 @@ GIVEN_LIMITS = (-0.999, 0.999)
 
 def score_table(flips: Flips) -> Profile:
     """Return the score's z for all asymmetries."""
-    return tabulate(lambda value: _score(flips, value), flips.beta - flips.alpha, LIMITS)
+    return tabulate(lambda value: flips_z(flips, value), flips.beta - flips.alpha, LIMITS)
 
 
 def given_table(audit: AuditByGiven) -> Profile:
@@ -93,16 +93,11 @@ def _exact_table(
     return Profile(ordered, tuple(knots[knot] for knot in ordered), estimate)
 
 
-def _score(flips: Flips, asymmetry: float) -> float:
-    counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
-    return float(score_z(*counts, asymmetry))
-
-
 def _ladder(flips: Flips, estimate: float, limit: float) -> list[float]:
     """Return where the score reaches the sizes of the ladder, and the limit."""
-    sizes = [size for size in LADDER if size < abs(_score(flips, limit))]
+    sizes = [size for size in LADDER if size < abs(flips_z(flips, limit))]
     rungs = [
-        float(brentq(lambda x, size=size: abs(_score(flips, x)) - size, estimate, limit))
+        float(brentq(lambda x, size=size: abs(flips_z(flips, x)) - size, estimate, limit))
         for size in sizes
     ]
     return [*rungs, limit] if limit != estimate else rungs

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evenodds.inference.audit.counts import Flips
 from evenodds.validation import FloatArray
 
 # Beyond this size z is cut: at the ends of the scale its variance is zero.
@@ -64,3 +65,9 @@ def score_z(
     floor = (np.abs(gap) / LARGEST_Z) ** 2
     standard_error = np.sqrt(np.maximum(np.maximum(variance, floor), 1e-300))
     return np.asarray(gap / standard_error)
+
+
+def flips_z(flips: Flips, asymmetry: float) -> float:
+    """Return z of one audit for a hypothesised asymmetry."""
+    counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
+    return float(score_z(*counts, asymmetry))

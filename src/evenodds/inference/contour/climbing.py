@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.inference.asymmetry import check_rarer_label, read_anchors
+from evenodds.inference.asymmetry import read_anchors
 from evenodds.inference.contour.agreement import agreement
 from evenodds.inference.contour.checks import (
     agreement_check,
@@ -33,6 +33,7 @@ from evenodds.inference.contour.results import (
     Rung,
 )
 from evenodds.inference.diagnostics import groups_check, range_check, rows_check
+from evenodds.inference.few_rows import check_rarer_label
 from evenodds.inference.outcome import data_notes
 from evenodds.rows.base import Rows
 from evenodds.rows.door import read_data

@@ -1,12 +1,11 @@
 """What is checked beside the local test."""
 
-import math
-
 import numpy as np
 
+from evenodds.anchors import TOSS_UP
 from evenodds.inference.diagnostics import DOUBT_BELOW, LEVEL, leave_one_out_check
-from evenodds.inference.local.line import TOSS_UP, AnchorLine
-from evenodds.inference.profile import Alternative, pvalue_of
+from evenodds.inference.local.line import AnchorLine
+from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import Diagnostic, FlipRate
 from evenodds.model.local.posteriors import LocalPosteriors, rows_needed
 
@@ -49,8 +48,8 @@ def left_out_check(line: AnchorLine, alternative: Alternative) -> Diagnostic | N
 def tipping_check(line: AnchorLine, alternative: Alternative) -> Diagnostic:
     """Say how far all anchors would have to be off, together, to change the verdict."""
     z, share = line.z(0.0), max(line.error_share(0.0), 1e-3)
-    critical = abs(_critical(alternative))
-    ends = {"two-sided": (-critical, critical), "greater": (critical,), "less": (-critical,)}
+    above, below = Reference().critical(LEVEL, alternative)
+    ends = {"two-sided": (below, above), "greater": (above,), "less": (below,)}
     nearest = min(ends[alternative], key=lambda end: abs(end - z))
     shift = (z - nearest) * line.standard_error(0.0) / share
     rejected = pvalue_of(z, alternative) < LEVEL
@@ -127,8 +126,3 @@ def rates_check(rates: tuple[FlipRate, ...], line: AnchorLine) -> Diagnostic | N
     if backwards:
         message += " The line falls: the stated posteriors, or the labels, are the wrong way round."
     return Diagnostic(name="flip rates", message=message, concern=backwards, statistic=slope)
-
-
-def _critical(alternative: Alternative) -> float:
-    """Return the size of z that rejects at 5 %."""
-    return 1.959963984540054 if alternative == "two-sided" else math.sqrt(2) * 1.163087153676674

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from evenodds.anchors import Anchors
+from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
+from evenodds.model.inverses import chi_squared
 from evenodds.validation import FloatArray
-
-# Eigenvalues below this share of the largest count as zero.
-ZERO = 1e-10
-TOSS_UP = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,13 +107,11 @@ class AnchorLine:
         # What the least-squares line leaves over, whatever its height and slope.
         leaving = np.eye(len(design)) - design @ np.linalg.pinv(design)
         gaps, spread = leaving @ self.noisy, leaving @ covariance @ leaving
-        values, vectors = np.linalg.eigh(spread)
-        kept = values > ZERO * values[-1]
-        if not kept.any():
+        statistic, rank = chi_squared(gaps, spread)
+        if rank == 0:
             return None
-        statistic = float(((vectors[:, kept].T @ gaps) ** 2 / values[kept]).sum())
         worst = int(np.argmax(np.abs(gaps) / np.sqrt(np.maximum(spread.diagonal(), 1e-300))))
-        return statistic, float(chdtrc(int(kept.sum()), statistic)), worst
+        return statistic, float(chdtrc(rank, statistic)), worst
 
 
 def check_stated(anchors: Anchors) -> None:

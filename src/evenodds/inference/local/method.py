@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.anchors import Anchors
+from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.inference.diagnostics import groups_check, range_check
 from evenodds.inference.local.checks import (
     bandwidth_check,
@@ -14,12 +14,7 @@ from evenodds.inference.local.checks import (
     rates_check,
     tipping_check,
 )
-from evenodds.inference.local.line import (
-    TOSS_UP,
-    AnchorLine,
-    check_stated,
-    refuse_contradictions,
-)
+from evenodds.inference.local.line import AnchorLine, check_stated, refuse_contradictions
 from evenodds.inference.local.rates import flip_rates
 from evenodds.inference.outcome import data_notes
 from evenodds.inference.profile import Alternative, Profile, pvalue_of

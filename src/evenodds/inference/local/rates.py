@@ -1,10 +1,12 @@
 """Flip rates from the ends of the anchors' line."""
 
+from scipy.special import ndtri
+
 from evenodds.inference.local.line import AnchorLine
 from evenodds.inference.results import FlipRate
 
-LEVEL = 0.95
-CRITICAL = 1.959963984540054
+CONFIDENCE = 0.95
+CRITICAL = float(-ndtri((1 - CONFIDENCE) / 2))
 
 
 def flip_rates(line: AnchorLine, asymmetry: float) -> tuple[FlipRate, ...]:
@@ -18,7 +20,7 @@ def flip_rates(line: AnchorLine, asymmetry: float) -> tuple[FlipRate, ...]:
             estimate=_kept(rate),
             low=_kept(rate - CRITICAL * line.standard_error(asymmetry, end)),
             high=_kept(rate + CRITICAL * line.standard_error(asymmetry, end)),
-            level=LEVEL,
+            level=CONFIDENCE,
             n_anchors=int((line.stated == end).sum()),
         )
         for name, rate, end in (("alpha", alpha, 1.0), ("beta", beta, 0.0))

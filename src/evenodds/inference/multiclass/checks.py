@@ -3,12 +3,12 @@
 import numpy as np
 from scipy.special import chdtrc
 
-from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, ZERO, enough_rows
+from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.multiclass.crossing import Problem, SplitAnchors, split_log_odds
 from evenodds.inference.multiclass.splits import Split
 from evenodds.inference.results import Diagnostic
-from evenodds.model.noisy import symmetric_inverse
+from evenodds.model.inverses import ZERO, chi_squared, symmetric_inverse
 from evenodds.model.softmax.climb import ClassFit
 from evenodds.model.softmax.sums import ClassData, ClassPoint, evaluate
 from evenodds.rows.classes import ClassRows
@@ -75,10 +75,8 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic:
     information = (
         here.information[np.ix_(bent, bent)] - lever @ here.information[np.ix_(kept, bent)]
     )
-    values, vectors = np.linalg.eigh(information)
-    seen = values > 1e-8 * values[-1]
-    statistic = float(((vectors[:, seen].T @ score) ** 2 / values[seen]).sum())
-    pvalue = float(chdtrc(int(seen.sum()), statistic))
+    statistic, rank = chi_squared(score, information, zero=1e-8)
+    pvalue = float(chdtrc(rank, statistic))
     concern = pvalue < DOUBT_BELOW
     message = (
         f"The log-odds between classes are not linear in the columns (p = {pvalue:.2g}), or flips "
@@ -113,10 +111,9 @@ def anchors_check(
     # Only differences between anchors: an asymmetry moves all of them together.
     centre = np.eye(n_anchors) - 1 / n_anchors
     apart, spread = centre @ gaps, centre @ covariance @ centre
-    values, vectors = np.linalg.eigh(spread)
-    seen = values > max(ZERO * float(covariance.diagonal().max()), 1e-6 * values[-1])
-    statistic = float(((vectors[:, seen].T @ apart) ** 2 / values[seen]).sum())
-    pvalue = float(chdtrc(max(int(seen.sum()), 1), statistic))
+    least = ZERO * float(covariance.diagonal().max())
+    statistic, rank = chi_squared(apart, spread, zero=1e-6, least=least)
+    pvalue = float(chdtrc(max(rank, 1), statistic))
     concern = pvalue < DOUBT_BELOW
     worst = int(np.argmax(np.abs(apart)))
     message = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.model.noisy import symmetric_inverse
+from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.softmax.climb import ClassFit, climb
 from evenodds.model.softmax.flips import FlipFamily
 from evenodds.model.softmax.sums import ClassData, ClassPoint, influences

@@ -7,6 +7,7 @@ import numpy as np
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.few_rows import check_rarest_class
 from evenodds.inference.multiclass.attribution import each_alone, strongest_first
 from evenodds.inference.multiclass.checks import (
     anchors_check,
@@ -28,6 +29,7 @@ from evenodds.inference.multiclass.splits import (
     read_split_anchors,
     splits_of,
 )
+from evenodds.inference.outcome import data_notes
 from evenodds.inference.results import Diagnostic
 from evenodds.inference.weights import equal_weights
 from evenodds.model.noisy_problem import NoisyProblem
@@ -36,7 +38,7 @@ from evenodds.model.softmax.climb import ClassFit, fit_classes
 from evenodds.model.softmax.flips import FlipFamily, pairs_family, split_leaning, uniform_family
 from evenodds.model.softmax.sums import ClassData
 from evenodds.rows.classes import ClassRows, read_class_rows
-from evenodds.validation import FloatArray, join_quoted
+from evenodds.validation import join_quoted
 
 
 def multiclass_test(
@@ -159,7 +161,7 @@ def run_on_class_rows(
     )
     counts = np.zeros(len(names))
     np.add.at(counts, rows.classes.codes, 1.0 if rows.weights is None else rows.weights)
-    _check_counts(rows, counts)
+    check_rarest_class(rows, counts)
     logistic, _ = set_up(rows.rows)
     measured = NoisyProblem(rows.rows, logistic.scaling)
     known = [(split, points) for split, points in every if points is not None]
@@ -186,7 +188,6 @@ def run_on_class_rows(
         for (split, _), stated in zip(known, equations, strict=True)
     }
     flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
-    notes = [Diagnostic(name="data", message=m, concern=False) for m in rows.rows.notices]
     return MulticlassTestResult(
         scheme=scheme,
         classes=names,
@@ -206,7 +207,7 @@ def run_on_class_rows(
             curve_check(null),
             shape_check(problem, best),
             rows_check(rows, counts),
-            *notes,
+            *data_notes(rows.rows),
         ),
         audit=audit,
     )
@@ -230,18 +231,6 @@ def _check_audit(audit: ConfusionTestResult | None, rows: ClassRows) -> None:
         raise InputError(
             f"audit has class {strange[0]!r}, which no label has: the classes are "
             f"{join_quoted(rows.classes.names)}; give audited rows of this data."
-        )
-
-
-def _check_counts(rows: ClassRows, counts: FloatArray) -> None:
-    """Refuse classes with hardly any row: where they lie is anyone's guess."""
-    n_parameters = rows.features.shape[1] + 1
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < n_parameters:
-        raise InputError(
-            f"only {counts[rarest]:g} rows are labelled {rows.classes.names[rarest]!r}, fewer than "
-            f"the {n_parameters} parameters of its curve: collect more of them, merge the class "
-            "with another, or use fewer columns."
         )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from evenodds.model.bending.free_rates import FreeCurve, fit_free_rates
 from evenodds.model.bending.natural_spline import natural_spline
 from evenodds.model.covariance import sum_by_group
-from evenodds.model.noisy import symmetric_inverse
+from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint, squeezed
 from evenodds.model.sums import shifted

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.model.noisy import (
-    LARGEST_RATE,
-    LAST_GAIN,
-    STEP_ROWS_A_PARAMETER,
-    symmetric_inverse,
-)
+from evenodds.model.inverses import symmetric_inverse
+from evenodds.model.noisy import LARGEST_RATE, LAST_GAIN, STEP_ROWS_A_PARAMETER
 from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.validation import FloatArray
@@ -75,7 +71,7 @@ def _point(coefficients: FloatArray, rates: FloatArray) -> NoisyPoint:
 
 def _rates(point: NoisyPoint) -> FloatArray:
     """Return the flip rates (alpha, beta) of a curve."""
-    return point.rate + np.array([-0.5, 0.5]) * point.asymmetry
+    return np.array([point.alpha, point.beta])
 
 
 def _objective(here: NoisyEvaluation) -> float:

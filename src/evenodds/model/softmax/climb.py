@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.model.noisy import symmetric_inverse
+from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.softmax.flips import FlipFamily
 from evenodds.model.softmax.sums import ClassData, ClassEvaluation, ClassPoint, evaluate
 from evenodds.model.solver import with_secant

@@ -6,6 +6,7 @@ import pytest
 import evenodds as eo
 from evenodds.errors import InputError
 from evenodds.inference.multiplicity import benjamini_hochberg, holm
+from evenodds.rows.labels import plain
 
 
 def _labels(rng, n, alpha, beta):
@@ -27,6 +28,22 @@ def test_each_annotator_gets_the_test_of_their_rows(columns):
     for test in result.tests:
         chosen = who == test.annotator
         assert test.result == eo.audit_test(true[chosen], given[chosen])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [np.array([7, 0, 12]), np.array([0.5, 2, -1]), np.array([True, "ben", 3], dtype=object)],
+    ids=["ints", "floats", "mixed"],
+)
+def test_annotators_are_counted_whatever_they_are_called(columns, names):
+    true, given, who = columns
+    order = np.random.default_rng(8).permutation(len(who))
+    renamed = np.repeat(names, 250)
+    result = eo.annotator_audit(true[order], given[order], renamed[order])
+    called = dict(zip(["ann", "ben", "cas"], map(plain, names), strict=True))
+    assert [(test.annotator, test.result) for test in result.tests] == [
+        (called[test.annotator], test.result) for test in eo.annotator_audit(*columns).tests
+    ]
 
 
 def test_annotators_are_ranked_and_adjusted(columns):
