@@ -149,9 +149,12 @@ LEVEL_CELLS = (
     Cell("skewed", skewed, 2000, 0.0, 0.0, "clean"),
     Cell("skewed", skewed, 2000, 0.2, 0.05, "class-conditional"),
     Cell("skewed, tolerance", skewed, 3000, 0.1, 0.1, "uniform", tolerance=0.08),
+    Cell("rare, tolerance", rare, 5000, 0.1, 0.1, "uniform", tolerance=0.05),
     Cell("skewed, shared error", skewed, 3000, 0.1, 0.1, "uniform", tolerance=0.04, shared=0.05),
     Cell("probit", probit, 4000, 0.1, 0.1, "uniform"),
     Cell("10 features", ten_features, 3000, 0.1, 0.1, "uniform"),
+    Cell("5 features", lambda: many_features(5), 6000, 0.3, 0.3, "uniform"),
+    Cell("20 features", lambda: many_features(20), 6000, 0.2, 0.2, "uniform"),
     Cell("gentle", gentle, 3000, 0.3, 0.3, "uniform"),
     Cell("gentle", gentle, 10000, 0.4, 0.4, "uniform"),
 )
@@ -171,6 +174,9 @@ POWER_CELLS = (
     Cell("hard cases", hard_cases, 5000, 0.15, 0.15, "instance-dependent"),
     Cell("hard cases", hard_cases, 20000, 0.15, 0.15, "instance-dependent"),
     Cell("sure cases", sure_cases, 5000, 0.15, 0.15, "instance-dependent"),
+    Cell(
+        "tilted, tolerance", gentle, 5000, 0.0, 0.0, "instance-dependent", tolerance=0.05, tilt=0.3
+    ),
     *(
         Cell(
             f"tilted, {whose}",

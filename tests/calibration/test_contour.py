@@ -17,7 +17,7 @@ from tests.calibration.contour import (
 )
 
 RUNS = 50
-CHOSEN = [*(LEVEL_CELLS[place] for place in (0, 2, 8, 10, 14, 16)), *MODEL_CELLS[4:6]]
+CHOSEN = [*LEVEL_CELLS[::3], *MODEL_CELLS[4:6]]
 UNEVEN = [cell for cell in POWER_CELLS if cell.truth == "class-conditional"]
 BY_FEATURES = [cell for cell in POWER_CELLS if cell.truth == "instance-dependent" and cell.n < 9000]
 

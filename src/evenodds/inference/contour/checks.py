@@ -7,9 +7,9 @@ from evenodds.inference.results import Diagnostic
 
 # A flip rate this many standard errors below zero, or a slope above it, is no chance.
 FAR_FROM_ZERO = 2.0
-# Below so many rows on the slope, counted as clean ones, the shape of the curve is a guess:
-# the ladder then climbed too far in .09 to .18 of simulated runs.
-LEAST_CLEAN_ROWS = 120
+# Below so many rows on the slope a parameter, counted as clean ones, the shape of the curve is a
+# guess: the ladder then climbed too far in .07 to .22 of simulated runs.
+CLEAN_ROWS_A_PARAMETER = 50
 
 
 def contours_check(contours: Contours) -> Diagnostic:
@@ -67,23 +67,25 @@ def direction_check(line: NoiseFit) -> Diagnostic:
     return Diagnostic(name="direction", message=message, concern=below, statistic=float(distance))
 
 
-def noise_check(rows_on_slope: float, line: NoiseFit) -> Diagnostic | None:
-    """Doubt a curve whose shape very noisy labels can hardly tell; None where they can.
+def noise_check(rows_on_slope: float, line: NoiseFit, n_features: int) -> Diagnostic | None:
+    """Doubt a curve whose shape few or noisy labels can hardly tell; None where they can.
 
     A row tells as much of the shape as the square of the line's slope of a clean one does.
     """
     slope = max(1 - float(line.rates.sum()), 0.0)
     clean = rows_on_slope * slope**2
-    if clean >= LEAST_CLEAN_ROWS:
+    each = clean / (n_features + 1)
+    if each >= CLEAN_ROWS_A_PARAMETER:
         return None
     return Diagnostic(
         name="noise",
         message=(
-            f"The {rows_on_slope:,.0f} rows on the slope are labelled so noisily that they tell "
-            f"its shape no better than {clean:.0f} clean ones: p-values may be too small."
+            f"The {rows_on_slope:,.0f} rows on the slope tell its shape as {clean:,.0f} without "
+            f"noise would, {each:.0f} a parameter: below about {CLEAN_ROWS_A_PARAMETER}, p-values "
+            "may be too small."
         ),
         concern=True,
-        statistic=clean,
+        statistic=each,
     )
 
 

@@ -188,7 +188,9 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     checks = (
         contours_check(contours),
         found.check,
-        None if found.rows_on_slope is None else noise_check(found.rows_on_slope, line),
+        None
+        if found.rows_on_slope is None
+        else noise_check(found.rows_on_slope, line, rows.n_features),
         direction_check(line),
         agreement_check(agreeing, contours),
         impossible_check(outside, len(contours)),
