@@ -88,6 +88,12 @@ def read_audit(path: Path) -> Audit:
     return Audit(rows.true, rows.given)
 
 
+def read_audited_rows(sources: Sequence[str], true: str, given: str, sampled_by: str) -> Audit:
+    """Read which rows of the data were looked up, and their true labels."""
+    rows = read_audit_file(sources, true, given)
+    return Audit(rows.true, rows=np.flatnonzero(rows.audited), sampled_by=sampled_by)  # type: ignore[arg-type]
+
+
 def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
     """Return the values of a column as an array, those of the chosen rows alone."""
     import pyarrow as pa  # noqa: PLC0415 - only files need it

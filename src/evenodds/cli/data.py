@@ -60,6 +60,7 @@ def read_options(
     anchor: str | None = None,
     weight: str | None = None,
     group: str | None = None,
+    true: str | None = None,
     positive: str | None = None,
     missing: Any = "refuse",
 ) -> Reading:
@@ -71,7 +72,12 @@ def read_options(
         raise InputError("--label is missing: name the column of given labels.")
     return Reading(
         columns=Columns(
-            label=label, features=split_names(features), anchor=anchor, weight=weight, group=group
+            label=label,
+            features=split_names(features),
+            anchor=anchor,
+            weight=weight,
+            group=group,
+            true=true,
         ),
         formula=parsed,
         probabilities=probabilities,

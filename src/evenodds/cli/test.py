@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evenodds.cli.choices import Calibration, Format, Method, Missing, Side
+from evenodds.cli.choices import Calibration, Drawn, Format, Method, Missing, Side
 from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
@@ -48,6 +48,17 @@ def run_test(
             help="File of audited rows that are not in DATA, with columns true and given: more "
             "evidence, with or without toss-ups."
         ),
+    ] = None,
+    true: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of true labels in DATA, empty where none was looked up: the same evidence "
+            "from rows of DATA, each counted once."
+        ),
+    ] = None,
+    sampled_by: Annotated[
+        Drawn | None,
+        typer.Option(help="With --true: how those rows were chosen, random (default) or given."),
     ] = None,
     features: Features = None,
     formula: Formula = None,
@@ -95,7 +106,7 @@ def run_test(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.audited import read_audit  # noqa: PLC0415 - keeps help quick
+    from evenodds.cli.audited import read_audit, read_audited_rows  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415
     from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
     from evenodds.cli.methods import method_settings  # noqa: PLC0415
@@ -112,6 +123,14 @@ def run_test(
         gate=gate,
         report=report,
     )
+    if audit is not None and true is not None:
+        raise InputError(
+            "give --audit or --true, not both: an audit is of other rows, or of these."
+        )
+    if true is not None and "-" in data:
+        raise InputError("--true reads DATA twice, which standard input cannot: give a file.")
+    if sampled_by is not None and true is None:
+        raise InputError("--sampled-by goes with --true, the column of true labels in DATA.")
     read = [*data, *(str(path) for path in (anchors, audit) if path is not None)]
     check_delivery(wanted, [*read, *([] if flips is None else [str(flips)])])
     reading = read_options(
@@ -122,11 +141,13 @@ def run_test(
         anchor=anchor_column,
         weight=weight,
         group=group,
+        true=true,
         positive=positive,
         missing=missing.value,
     )
-    if anchors is None and anchor_column is None and audit is None and method is not Method.joint:
-        instead = ", or an --audit FILE" if method is Method.boundary else ""
+    evidence = (anchors, anchor_column, audit, true)
+    if all(each is None for each in evidence) and method is not Method.joint:
+        instead = ", or an --audit FILE, or --true COL" if method is Method.boundary else ""
         raise InputError(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
             f"COL{instead}. Without any, only --method joint runs, on the shape of the curve alone."
@@ -151,6 +172,9 @@ def run_test(
                 kernel=kernel,
             )
             looked_up = None if audit is None else read_audit(audit)
+            if true is not None:
+                drawn = Drawn.random if sampled_by is None else sampled_by
+                looked_up = read_audited_rows(data, true, reading.columns.label, drawn.value)
             result = run_on_rows(
                 inputs.rows, inputs.anchors, settings, alternative.value, looked_up
             )

@@ -26,11 +26,12 @@ class Columns:
     anchor: str | None = None
     weight: str | None = None
     group: str | None = None
+    true: str | None = None  # true labels of rows that were looked up
 
     @property
     def others(self) -> tuple[str, ...]:
         """The columns that are not features, each once."""
-        named = (self.label, self.anchor, self.weight, self.group)
+        named = (self.label, self.anchor, self.weight, self.group, self.true)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
 

@@ -238,3 +238,50 @@ def test_an_audit_beside_a_test_has_no_holes(command, beside):
     done = command(f"test {beside}/rows.csv --label label --audit {beside}/holes.csv")
     assert done.exit_code == 2
     assert "holes.csv has 1 rows without a true label: leave them out" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def looked_up(beside):
+    """Write the rows with the true labels of some of them."""
+    rng = np.random.default_rng(10)
+    rows = pd.read_csv(beside / "rows.csv")
+    truth = np.where(rng.random(1000) < 1 / (1 + np.exp(-2 * rows["a"] - 2 * rows["b"])), "yes", "")
+    truth[truth == ""] = "no"
+    chosen = np.sort(rng.permutation(1000)[:150])
+    rows["truth"] = pd.Series(truth[chosen], index=chosen)
+    rows.to_csv(beside / "looked_up.csv", index=False)
+    return rows, truth[chosen], chosen
+
+
+@pytest.mark.parametrize("drawn", ["random", "given"])
+def test_rows_of_the_data_may_be_audited(command, beside, looked_up, drawn):
+    rows, truth, chosen = looked_up
+    options = f"--label label --true truth --sampled-by {drawn} --format json"
+    document = json.loads(command(f"test {beside}/looked_up.csv {options}").stdout)
+    expected = eo.asymmetry_test(
+        rows[["a", "b"]], rows["label"], audit=eo.Audit(truth, rows=chosen, sampled_by=drawn)
+    )
+    assert document["n_audited"] == 150
+    assert document["n_features"] == 2
+    assert document["pvalue"] == pytest.approx(expected.pvalue, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--true truth --audit {f}/audit.csv", "give --audit or --true, not both"),
+        ("--sampled-by given", "--sampled-by goes with --true, the column of true labels in DATA."),
+        ("--true truht", "has no column 'truht'; did you mean 'truth'?"),
+    ],
+)
+def test_audited_rows_that_cannot_be_used_are_refused(command, beside, looked_up, options, message):
+    line = f"test {beside}/looked_up.csv --label label {options}".format(f=beside)
+    done = command(line)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_standard_input_cannot_be_read_twice(command):
+    done = command("test - --label label --true truth")
+    assert done.exit_code == 2
+    assert "--true reads DATA twice, which standard input cannot: give a file." in done.stderr

@@ -286,7 +286,10 @@ def test_labels_too_noisy_for_their_number_are_doubted():
         )
         for n in (2000, 20_000)
     )
-    assert re.search(r"as \d+ without noise would, \d+ a parameter: below about 50, p-values may be too small", noisy[0][0])
+    assert re.search(
+        r"as \d+ without noise would, \d+ a parameter: below about 50, p-values may be too small",
+        noisy[0][0],
+    )
     assert noisy[0][1]
     assert plenty == []
 
