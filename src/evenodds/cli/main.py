@@ -1,11 +1,14 @@
 """The command `evenodds`: one file a subcommand, loaded light so that help is quick."""
 
+from typing import Any
+
 import typer
 
 from evenodds.cli.audit import run_audit
 from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
+from evenodds.cli.guard import BAD_INPUT
 from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
@@ -48,6 +51,25 @@ def main(
     """Is one class flipped more often than the other? Tests for class-conditional label noise."""
 
 
+# The exceptions of click, whichever copy of it typer brings: BadParameter is a UsageError.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
 def run() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; a slip in its options gets one sentence, as bad data does."""
+    try:
+        code = app(standalone_mode=False)
+    except UsageError as slip:
+        _tell(slip)
+        code = BAD_INPUT
+    raise SystemExit(code or 0)
+
+
+def _tell(slip: Any) -> None:
+    """Say what is wrong with the options, or show the help where none were given."""
+    if type(slip).__name__ == "NoArgsIsHelpError":
+        slip.show()
+        return
+    said = slip.format_message().replace("Value error, ", "").rstrip(".")
+    asked = "evenodds" if slip.ctx is None else slip.ctx.command_path
+    typer.echo(f"evenodds: {said[0].lower()}{said[1:]} (see {asked} --help).", err=True)

@@ -169,3 +169,28 @@ def test_the_module_is_the_command():
         [sys.executable, "-m", "evenodds", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"evenodds {eo.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("tset", "no such command 'tset'"),
+        ("test", "missing argument"),
+        ("test rows.csv --lable y", "no such option: --lable"),
+        ("contour rows.csv --engine foo", "'--engine': 'foo' is not one of 'spline', 'local'"),
+        ("plan --rows many", "'--rows'"),
+    ],
+)
+def test_a_slip_in_the_options_gets_one_line(shell, line, said):
+    done = shell(line)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.startswith("evenodds: ")
+    assert done.stderr.endswith("--help).\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_command_at_all_shows_what_there_is(shell):
+    done = shell("")
+    assert done.returncode == 2
+    assert "contour" in done.stdout + done.stderr
