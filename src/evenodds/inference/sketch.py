@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
+from evenodds.anchors import TOSS_UP
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorPosition:
@@ -114,6 +116,11 @@ class Sketch:
     plane: Plane | None = None
     noisy_boundary: float | None = None
     between: float | None = None
+
+    @property
+    def only_toss_ups(self) -> bool:
+        """Whether every anchor shown was stated at 1/2."""
+        return all(anchor.stated == TOSS_UP for anchor in self.anchors)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

@@ -60,7 +60,7 @@ def anchors_figure(result: AsymmetryTestResult, view: View) -> Figure:
     panel.set_xlabel(
         f"Chance of being truly {as_written(repr(result.positive), 20)}, by these labels"
     )
-    panel.set_ylabel("Toss-up cases")
+    panel.set_ylabel("Toss-up cases" if result.sketch.only_toss_ups else "Cases stated")
     _name_marks(panel, view)
     legend_below(figure, panel)
     return figure

@@ -22,11 +22,11 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
         not region.low <= anchor.posterior <= region.high
         for anchor, region in zip(shown, regions, strict=True)
     )
-    one = len(shown) == 1
+    noun = "toss-up" if result.sketch.only_toss_ups else "anchor"
     sentences = [
-        f"The toss-up lies {'outside' if outside else 'within'} its bar."
-        if one
-        else f"{outside} of {len(shown)} toss-ups lie outside their bar."
+        f"The {noun} lies {'outside' if outside else 'within'} its bar."
+        if len(shown) == 1
+        else f"{outside} of {len(shown)} {noun}s lie outside their bar."
     ]
     if len(shown) < result.n_anchors:
         sentences.append(
@@ -41,16 +41,23 @@ def _anchors(result: AsymmetryTestResult, view: View) -> Caption:
             f"{high} would retain uniform noise."
         )
     reading = (
-        "Each row is a case that the expert called a toss-up. The bar is where equal flips of both "
+        f"{_each_row(result)} The bar is where equal flips of both "
         f"classes would leave it {100 * (1 - view.significance):g} times out of 100; the mark is "
         f"where these labels put it. {_leaning(result)}: count on the last row, not on their "
         "number."
         if pooled is not None
-        else "Each row is a toss-up seen alone: the bar is where equal flips of both classes would "
-        f"leave it, the mark is where these labels put it. The {result.method} test weighs them "
-        f"together with {_besides(result)}."
+        else f"Each row is one {noun} by itself: the bar is where equal flips of both classes "
+        f"would leave it, the mark is where these labels put it. The {result.method} test weighs "
+        f"them together with {_besides(result)}."
     )
     return Caption(reading, " ".join(sentences))
+
+
+def _each_row(result: AsymmetryTestResult) -> str:
+    """Say what the rows of the figure are."""
+    if result.sketch.only_toss_ups:
+        return "Each row is a case that the expert called a toss-up."
+    return "Each row is a case of which the expert stated the chance."
 
 
 def _leaning(result: AsymmetryTestResult) -> str:

@@ -89,3 +89,17 @@ def test_data_that_could_find_nothing_say_so(labelled, toss_ups, view):
     result.plot("power", significance=0.01).canvas.draw()
     result.plot("evidence", significance=0.01).canvas.draw()
     result.plot("anchors", significance=0.01).canvas.draw()
+
+
+def test_sure_cases_are_not_called_toss_ups(view):
+    rng = np.random.default_rng(6)
+    true = rng.integers(0, 2, 1500)
+    X = rng.normal(size=(1500, 2)) + 1.5 * (2 * true - 1)[:, None]
+    stated = [0.5, 0.5, 0.0, 1.0]
+    points = [[0.0, 0.0], [0.5, -0.5], [-2.0, -2.0], [2.0, 2.0]]
+    anchors = eo.Anchors(points, posterior=stated)
+    result = eo.asymmetry_test(X, true, anchors, method="local")
+    said = caption(result, "anchors", view)
+    assert said.reading.startswith("Each row is a case of which the expert stated the chance.")
+    assert "of 4 anchors lie outside" in said.finding
+    assert result.plot("anchors").axes[0].get_ylabel() == "Cases stated"
