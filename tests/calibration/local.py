@@ -199,7 +199,7 @@ def kink_coverage(past, n, runs, seed=7):
     return held / runs
 
 
-def main(runs=(120, 60, 60)):
+def main(runs=(400, 100, 60)):
     """Measure every cell and print a table; fail where a claimed level is not held."""
     started, broken = time.process_time(), []
     print("| what | world | rows | anchors | alpha, beta | tolerance | local | boundary | "

@@ -7,7 +7,7 @@ from typing import Any, Final
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
 from evenodds.report.audit_sheet import DRAWN, audit_assumptions
 from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
-from evenodds.report.verdict import flipped_more, show_label, show_pvalue, with_minus
+from evenodds.report.verdict import flipped_more, show_label, show_pvalue
 from evenodds.report.view import View
 from evenodds.report.words import (
     ALTERNATIVES,
@@ -146,8 +146,8 @@ def _tables(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
                 f"{one.n_rows:,}",
                 f"{one.alpha:.3f}",
                 f"{one.beta:.3f}",
-                with_minus(f"{one.asymmetry:+.3f}"),
-                with_minus(f"{interval.low:+.2f} to {interval.high:+.2f}"),
+                f"{one.asymmetry:+.3f}",
+                f"{interval.low:+.2f} to {interval.high:+.2f}",
                 *(_short(p) for p in (one.pvalue, test.holm, test.benjamini_hochberg)),
             )
         )

@@ -45,8 +45,9 @@ def annotators_figure(result: AnnotatorAuditResult, view: View) -> Figure:
         f"beta − alpha: right, true {as_written(repr(result.negative), 12)} flipped more; "
         f"left, true {as_written(repr(result.positive), 12)}"
     )
-    panel.set_ylabel("Annotators")
-    _name_marks(panel, view)
+    first = f" (the first {len(shown)} of {len(result.tests)})"
+    panel.set_ylabel(f"Annotators{first if len(shown) < len(result.tests) else ''}")
+    _name_marks(panel, view, {test.holm < view.significance for test in shown})
     legend_below(figure, panel)
     return figure
 
@@ -68,8 +69,11 @@ def annotators_caption(result: AnnotatorAuditResult, view: View) -> Caption:
     return Caption(reading, f"{named} of {len(result.tests)} stand out.{cut}")
 
 
-def _name_marks(panel: Axes, view: View) -> None:
-    """Add one empty mark of each kind, for the legend."""
-    panel.plot([], [], "s-", color=RED, markersize=4.6, label=f"rejected (Holm, {view.percent})")
-    panel.plot([], [], "o-", color=BLUE, markersize=4.6, label="not rejected")
+def _name_marks(panel: Axes, view: View, seen: set[bool]) -> None:
+    """Add one empty mark of each kind that is seen, for the legend."""
+    if True in seen:
+        rejected = f"rejected (Holm, {view.percent})"
+        panel.plot([], [], "s-", color=RED, markersize=4.6, label=rejected)
+    if False in seen:
+        panel.plot([], [], "o-", color=BLUE, markersize=4.6, label="not rejected")
     panel.plot([], [], color=ORANGE, alpha=0.3, linewidth=7, label=f"margin of ±{view.margin:g}")

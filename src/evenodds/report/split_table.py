@@ -9,7 +9,9 @@ from evenodds.report.view import View
 RATES: Final = (
     "Alpha and beta of a split",
     "Estimated share of the side named first that is labelled as the other, and the reverse. They "
-    "go with the asymmetry, so that one near 0 may be estimated below 0.",
+    "go with the asymmetry, so that one near 0 may be estimated below 0. Under uniform noise they "
+    "are as the null says, 3 : 1 for one class against three; the asymmetry is what departs from "
+    "that, so it is beta less alpha only where the null is 1 : 1.",
 )
 INTERVAL: Final = (
     "Interval of a split",

@@ -104,3 +104,16 @@ def test_one_annotator_is_not_counted_as_several():
 
 def test_no_line_breaks_between_a_number_and_its_percent_sign():
     assert View(significance=0.05).percent == "5\N{NO-BREAK SPACE}%"
+
+
+def test_the_figure_of_annotators_names_what_it_shows():
+    rng = np.random.default_rng(2)
+    true = rng.integers(0, 2, 900)
+    given = np.where(rng.random(900) < 0.1, 1 - true, true)
+    few = eo.annotator_audit(true, given, np.arange(900) % 3).plot("annotators")
+    legend = [text.get_text() for text in few.legends[0].get_texts()]
+    assert "not rejected" in legend
+    assert not any(text.startswith("rejected") for text in legend)
+    assert few.axes[0].get_ylabel() == "Annotators"
+    many = eo.annotator_audit(true, given, np.arange(900) % 45).plot("annotators")
+    assert many.axes[0].get_ylabel() == "Annotators (the first 40 of 45)"

@@ -48,7 +48,7 @@ def given_size_check(audit: AuditByGiven, method: str) -> Diagnostic:
     fewest = fewest_wrong(audit)
     consequence = {
         "score": "enough for the score test",
-        "exact": "so p-value and interval of the asymmetry are exact for the counts given, and "
+        "exact": "p-value and interval of the asymmetry are exact for the counts given, and "
         "cautious; intervals of the flip rates are those of the likelihood ratio",
         "likelihood": "too few for the score test, and too many rows for an exact one: p-value "
         "and intervals are those of the likelihood ratio, which is approximate here; audit "
@@ -56,8 +56,8 @@ def given_size_check(audit: AuditByGiven, method: str) -> Diagnostic:
     }[method]
     return Diagnostic(
         name="audit size",
-        message=f"Down to {fewest:.1f} wrong or right labels are seen, or expected with equal "
-        f"flips, among the audited rows of one given class, {consequence}.",
+        message=f"In one given class {fewest:.1f} labels are wrong (or right), as seen or as equal "
+        f"flips would have it: {consequence}.",
         concern=method == "likelihood",
         statistic=fewest,
     )
