@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from evenodds.errors import InputError
 
 FloatArray = NDArray[np.float64]
+# Values longer than this are named by their type in messages.
+LONGEST_SHOWN = 80
 
 
 def check_number(value: Any, name: str) -> float:
@@ -69,7 +71,10 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, else name them all."""
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
-        raise InputError(f"{name} is {value!r} but must be one of {join_quoted(options, 'or')}.")
+        shown = repr(value)
+        if "\n" in shown or len(shown) > LONGEST_SHOWN:
+            shown = f"a {type(value).__name__}"
+        raise InputError(f"{name} is {shown} but must be one of {join_quoted(options, 'or')}.")
     return str(value)
 
 

@@ -64,6 +64,8 @@ def test_a_whole_float_is_a_count():
 
 
 def test_a_wrong_choice_is_answered_with_all_choices(refused):
+    with refused("kind is a ndarray but must be one of 'x' or 'y'."):
+        check_choice(np.eye(3), "kind", ("x", "y"))
     with refused("kind is 'z' but must be one of 'x' or 'y'."):
         check_choice("z", "kind", ("x", "y"))
 

@@ -102,13 +102,14 @@ def confusion_of(
 
 def _counted(true: Any, given: Any, called: tuple[str, str]) -> tuple[Counts, tuple[Any, ...]]:
     """Return the table of true by given labels."""
-    known = read_classes(true, called[0], for_two="audit_test (evenodds audit)")
-    codes = read_classes(given, called[1], known=known.names).codes
-    if len(codes) != len(known.codes):
+    sized = hasattr(true, "__len__") and hasattr(given, "__len__")
+    if sized and len(true) != len(given):
         raise InputError(
-            f"true has {len(known.codes)} rows but given has {len(codes)}: give both labels of the "
+            f"true has {len(true):,} rows but given has {len(given):,}: give both labels of the "
             "same rows."
         )
+    known = read_classes(true, called[0], for_two="audit_test (evenodds audit)")
+    codes = read_classes(given, called[1], known=known.names).codes
     counts = np.zeros((len(known.names),) * 2, dtype=np.int64)
     np.add.at(counts, (known.codes, codes), 1)
     return counts, known.names
