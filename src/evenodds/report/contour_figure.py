@@ -14,6 +14,7 @@ from evenodds.report.style import (
     BLUE,
     GREY,
     NARROW_WIDTH,
+    ORANGE,
     as_written,
     in_house_style,
     legend_below,
@@ -45,6 +46,18 @@ def contour_figure(result: ContourTestResult, view: View) -> Figure:
     panel.plot(across, heights, color=BLUE, label="fitted line: two flip rates")
     panel.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="no flips at all")
     panel.plot([0.5], [0.5], "+", color=GREY, markersize=9)
+    if len(result.cases) > len(result.contours):
+        stated, shares = zip(*result.cases, strict=True)
+        panel.plot(
+            stated,
+            shares,
+            "o",
+            color=ORANGE,
+            markersize=3,
+            alpha=0.7,
+            label="single cases",
+            zorder=2,
+        )
     _draw_contours(panel, result, reach, view)
     panel.set_xlim(-0.03, 1.03)
     panel.set_ylim(*_limits(result, reach))
@@ -78,6 +91,7 @@ def _limits(result: ContourTestResult, reach: float) -> tuple[float, float]:
         for contour in result.contours
         for side in (-1, 1)
     ]
+    ends += [share for _, share in result.cases]
     return min(-0.03, min(ends) - 0.02), max(1.03, max(ends) + 0.02)
 
 
@@ -90,12 +104,15 @@ def contour_caption(result: ContourTestResult, view: View) -> Caption:
         bent = line.contour_pvalue < view.significance
         what = "The contours leave the line" if bent else "No bend of the line is shown"
         finding = f"{what} ({show_pvalue(line.contour_pvalue)})."
+    apart = result.agreement
+    if apart is not None and apart.pvalue < view.significance:
+        finding += f" Cases of one contour are labelled apart ({show_pvalue(apart.pvalue)})."
     return Caption(
         reading=(
-            "Each dot is a contour: anchors of one stated posterior. Without flips dots lie on "
+            "Each black dot is a contour: anchors of one stated posterior. Without flips dots lie on "
             "the dashed diagonal; equal flips turn it about the cross at 1/2; unequal flips make "
-            "it any flatter line. Dots that lie on no line speak of noise that depends on the "
-            "features."
+            "it any flatter line. Dots that lie on no line, or single cases of one contour far "
+            "apart, speak of noise that depends on the features."
         ),
         finding=finding,
     )

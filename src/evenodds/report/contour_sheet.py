@@ -5,7 +5,7 @@ from typing import Final
 
 from evenodds.inference.contour.results import ContourTestResult
 from evenodds.report.assumptions import UNSEEN, Assumption
-from evenodds.report.contour_words import NAMES, headline, next_steps, verdict, why_no_line
+from evenodds.report.contour_words import NAMES, headline, next_steps, verdict
 from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
 from evenodds.report.verdict import name_interval, show_interval, show_pvalue, with_minus
 from evenodds.report.view import View
@@ -134,7 +134,7 @@ def _ladder(result: ContourTestResult, view: View) -> SheetTable:
                 NAMES[rung.hypothesis],
                 f"{rung.statistic:.2f}" if tested else "",
                 str(rung.df),
-                _shown(rung.contour_pvalue, why_no_line(result)),
+                _shown(rung.contour_pvalue, "not tested"),
                 _shown(rung.pvalue, ""),
                 outcome if going else "not asked",
             )

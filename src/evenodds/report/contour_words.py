@@ -32,7 +32,10 @@ def headline(result: ContourTestResult, significance: float = 0.05) -> str:
     if reached == "uniform":
         return "There is noise; equal flips of both classes fit it, and other noise might too."
     if reached == "instance-dependent":
-        return "The noise depends on the features: no pair of flip rates explains these labels."
+        return (
+            "No pair of flip rates explains these labels: noise depends on the features, or the "
+            "stated posteriors are off."
+        )
     if result.rung(reached).contour_pvalue is None:
         return "Not equal flips; whether the noise depends on the features cannot be told here."
     more, less = _flipped_more(result)

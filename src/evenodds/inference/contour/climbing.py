@@ -38,6 +38,10 @@ from evenodds.inference.outcome import data_notes
 from evenodds.rows.base import Rows
 from evenodds.rows.door import read_data
 from evenodds.rows.reading import Missing
+from evenodds.validation import FloatArray
+
+# Single anchors that a result keeps for its figure.
+MOST_CASES = 300
 
 
 def contour_test(
@@ -210,6 +214,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
             (float(spread[1, 0]), float(spread[1, 1])),
         ),
         contours=_contours(contours, estimates),
+        cases=_cases(anchors.posterior, found.posterior),
         engine=found.engine,
         settings=found.settings,
         positive=rows.positive,
@@ -249,6 +254,13 @@ def _with_agreement(pvalue: float | None, agreeing: Agreement | None) -> float |
     pvalues = [pvalue, None if agreeing is None else agreeing.pvalue]
     known = [each for each in pvalues if each is not None]
     return min(1.0, len(known) * min(known)) if known else None
+
+
+def _cases(stated: FloatArray, estimates: FloatArray) -> tuple[tuple[float, float], ...]:
+    """Return single anchors for the figure, evenly spaced by what is stated where very many."""
+    order = np.argsort(stated, kind="stable")
+    step = -(-len(order) // MOST_CASES)
+    return tuple((float(stated[place]), float(estimates[place])) for place in order[::step])
 
 
 def _contours(contours: Contours, estimates: Estimates) -> tuple[Contour, ...]:

@@ -98,6 +98,9 @@ class ContourTestResult(Presented):
         Covariance of (alpha, beta).
     contours : tuple of Contour
         The contours, from the lowest stated posterior to the highest.
+    cases : tuple of (float, float)
+        Stated posterior and estimated share of positive labels of single anchors; where there are
+        very many, of some.
     engine : str
         "spline" or "local": how the share of positive labels was estimated.
     settings : dict
@@ -119,6 +122,7 @@ class ContourTestResult(Presented):
     asymmetry: float
     rate_covariance: tuple[tuple[float, float], tuple[float, float]]
     contours: tuple[Contour, ...]
+    cases: tuple[tuple[float, float], ...]
     engine: str
     settings: dict[str, str]
     positive: Any
@@ -197,5 +201,6 @@ class ContourTestResult(Presented):
             known["agreement"] = Agreement(**known["agreement"])
         known["contours"] = tuple(Contour(**contour) for contour in known["contours"])
         known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
+        known["cases"] = tuple(tuple(case) for case in known["cases"])
         known["rate_covariance"] = tuple(tuple(row) for row in known["rate_covariance"])
         return cls(**known)

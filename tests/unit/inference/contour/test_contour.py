@@ -340,3 +340,16 @@ def test_dropped_rows_are_told(drawn):
     found = eo.contour_test(holes, labels, anchors, missing="drop")
     notes = [check.message for check in found.diagnostics if check.name == "data"]
     assert any("7 of 1,500 rows lack a value and were dropped" in note for note in notes)
+
+
+def test_single_cases_are_kept_for_the_figure(drawn, result):
+    X, labels, anchors = drawn
+    assert [stated for stated, _ in result.cases] == sorted(anchors.posterior)
+    crowd = eo.Anchors(
+        np.repeat(anchors.points, 50, axis=0),
+        posterior=np.repeat(anchors.posterior, 50),
+        tolerance=0,
+    )
+    many = eo.contour_test(X, labels, crowd)
+    assert 200 < len(many.cases) <= 300
+    assert {stated for stated, _ in many.cases} == set(FIVE)
