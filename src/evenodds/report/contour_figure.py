@@ -111,8 +111,8 @@ def contour_caption(result: ContourTestResult, view: View) -> Caption:
         reading=(
             "Each black dot is a contour: anchors of one stated posterior. Without flips dots lie "
             "on the dashed diagonal; equal flips turn it about the cross at 1/2; unequal flips "
-            "make it any flatter line. Dots that lie on no line, or single cases of one contour far "
-            "apart, speak of noise that depends on the features."
+            "make it any flatter line. Dots that lie on no line, or single cases of one contour "
+            "far apart, speak of noise that depends on the features."
         ),
         finding=finding,
     )
