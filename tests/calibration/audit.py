@@ -18,6 +18,7 @@ from tests.calibration.audit_cells import (
     annotator_errors,
     coverage,
     evidence_rejections,
+    rate_coverage,
     rejection_share,
 )
 
@@ -44,6 +45,23 @@ def show_audits(runs: int) -> int:
         rejected, held = rejection_share(cell, runs), coverage(cell, runs // 2)
         failures += (cell.alpha == cell.beta and rejected > upper) or held < lowest
         print(f"{cell.name} {rejected:.3f} | {held:.3f} |", flush=True)
+    return failures
+
+
+def show_rates(runs: int) -> int:
+    """Print the coverage of flip rates by given label; return how many are out of bounds."""
+    cells = [cell for cell in (*LEVEL_CELLS, *POWER_CELLS) if cell.sampled_by == "given"]
+    lowest = stats.binom.ppf(1e-3 / (2 * len(cells)), runs, 0.95) / runs
+    failures = 0
+    print(
+        f"\nIntervals of flip rates by given label, {runs} audits a cell: at least {lowest:.3f}\n"
+    )
+    print("| drawn | audited | prior | alpha / beta | alpha held | beta held |")
+    print("|---|---|---|---|---|---|")
+    for cell in cells:
+        alpha, beta = rate_coverage(cell, runs)
+        failures += min(alpha, beta) < lowest
+        print(f"{cell.name} {alpha:.3f} | {beta:.3f} |", flush=True)
     return failures
 
 
@@ -96,6 +114,7 @@ def show_evidence(runs: int) -> int:
 
 PARTS = {
     "audits": (show_audits, 1),
+    "rates": (show_rates, 1),
     "annotators": (show_annotators, 2),
     "plans": (show_plans, 4),
     "evidence": (show_evidence, 5),

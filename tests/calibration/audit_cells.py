@@ -144,6 +144,21 @@ def coverage(cell: AuditCell, runs: int, seed: int = 2) -> float:
     return float(np.mean([covers(*audit, truth) for audit in audits(cell, runs, seed)]))
 
 
+def rate_coverage(cell: AuditCell, runs: int) -> tuple[float, float]:
+    """Return how often 95 % intervals of alpha and beta hold the truth, by given label."""
+    rng = np.random.default_rng(20240305)
+    held = np.zeros(2)
+    for _ in range(runs):
+        flips, counts = cell.draw(rng)
+        audit = AuditByGiven(flips, *counts)
+        z = audit.at if given_method(audit) == "score" else audit.root_at
+        held += [
+            abs(z(truth, rate).z) <= CRITICAL
+            for rate, truth in (("alpha", cell.alpha), ("beta", cell.beta))
+        ]
+    return tuple(held / runs)
+
+
 def annotator_errors(runs: int, biased: int, seed: int = 3) -> tuple[float, float, float]:
     """Return the errors of naming annotators, and how many of the biased are named.
 
