@@ -72,7 +72,9 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
         shown = repr(value)
-        if "\n" in shown or len(shown) > LONGEST_SHOWN:
+        if len(shown) > LONGEST_SHOWN and isinstance(value, str):
+            shown = f"{shown[:LONGEST_SHOWN]}..."
+        elif "\n" in shown or len(shown) > LONGEST_SHOWN:
             shown = f"a {type(value).__name__}"
         raise InputError(f"{name} is {shown} but must be one of {join_quoted(options, 'or')}.")
     return str(value)

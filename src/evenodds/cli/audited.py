@@ -12,9 +12,10 @@ from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.door import audit_test
 from evenodds.inference.audit.result import AuditTestResult
-from evenodds.inference.audit.sample import Audit
+from evenodds.inference.audit.sample import Audit, rows_among
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.anchor_points import whole
+from evenodds.rows.base import Rows
 from evenodds.rows.tables.opening import open_table
 from evenodds.rows.values import is_missing_in
 from evenodds.validation import near_misses
@@ -88,10 +89,21 @@ def read_audit(path: Path) -> Audit:
     return Audit(rows.true, rows.given)
 
 
-def read_audited_rows(sources: Sequence[str], true: str, given: str, sampled_by: str) -> Audit:
-    """Read which rows of the data were looked up, and their true labels."""
-    rows = read_audit_file(sources, true, given)
-    return Audit(rows.true, rows=np.flatnonzero(rows.audited), sampled_by=sampled_by)  # type: ignore[arg-type]
+def read_audited_rows(sources: Sequence[str], true: str, rows: Rows, sampled_by: str) -> Audit:
+    """Read which rows of the data were looked up, and their true labels.
+
+    Rows that the fit leaves out, for a missing value or as toss-ups, are left out here too.
+    """
+    source = sources[0] if len(sources) == 1 else list(sources)
+    opened = open_table(source, lambda names: [true], text_if_mixed=[true])
+    column = whole(opened).combine_chunks()[true].combine_chunks()
+    audited = ~is_missing_in(column)
+    fitted = rows_among(np.flatnonzero(audited), rows)
+    if len(fitted) == 0:
+        raise InputError(f"column {true!r} has no true label of a row that is tested.")
+    chosen = np.zeros(len(audited), dtype=bool)
+    chosen[fitted] = True
+    return Audit(_values(column, chosen), rows=fitted, sampled_by=sampled_by)  # type: ignore[arg-type]
 
 
 def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 """The command `evenodds`: one file a subcommand, loaded light so that help is quick."""
 
+import sys
 from typing import Any
 
 import typer
@@ -72,4 +73,7 @@ def _tell(slip: Any) -> None:
         return
     said = slip.format_message().replace("Value error, ", "").rstrip(".")
     asked = "evenodds" if slip.ctx is None else slip.ctx.command_path
+    named = [command.name for command in app.registered_commands]
+    if slip.ctx is None and sys.argv[1:2] and sys.argv[1] in named:
+        asked = f"evenodds {sys.argv[1]}"
     typer.echo(f"evenodds: {said[0].lower()}{said[1:]} (see {asked} --help).", err=True)

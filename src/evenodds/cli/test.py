@@ -127,6 +127,8 @@ def run_test(
         raise InputError(
             "give --audit or --true, not both: an audit is of other rows, or of these."
         )
+    if true is not None and true == label:
+        raise InputError("--true and --label must name different columns.")
     if true is not None and "-" in data:
         raise InputError("--true reads DATA twice, which standard input cannot: give a file.")
     if sampled_by is not None and true is None:
@@ -174,7 +176,7 @@ def run_test(
             looked_up = None if audit is None else read_audit(audit)
             if true is not None:
                 drawn = Drawn.random if sampled_by is None else sampled_by
-                looked_up = read_audited_rows(data, true, reading.columns.label, drawn.value)
+                looked_up = read_audited_rows(data, true, inputs.rows, drawn.value)
             result = run_on_rows(
                 inputs.rows, inputs.anchors, settings, alternative.value, looked_up
             )

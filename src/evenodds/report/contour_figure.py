@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from scipy.special import ndtri
 
 from evenodds.inference.contour.results import ContourTestResult
-from evenodds.report.contour_words import why_no_line
+from evenodds.report.contour_words import why_untested
 from evenodds.report.sheet import Caption
 from evenodds.report.style import (
     BAND,
@@ -99,7 +99,7 @@ def contour_caption(result: ContourTestResult, view: View) -> Caption:
     """Say how the figure is read, and what it shows."""
     line = result.rung("class-conditional")
     if line.contour_pvalue is None:
-        finding = f"{why_no_line(result).capitalize()}."
+        finding = f"{why_untested(result).capitalize()}."
     else:
         bent = line.contour_pvalue < view.significance
         what = "The contours leave the line" if bent else "No bend of the line is shown"

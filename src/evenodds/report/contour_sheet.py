@@ -65,7 +65,7 @@ def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
             "beta_interval": asdict(result.confidence_interval(1 - view.significance, "beta")),
             "reached": result.reached(view.significance),
         },
-        holds="shares of labels at the contours, no rows",
+        holds="shares of labels at the contours and at single cases, no rows",
         version=result.versions["evenodds"],
         pictures=lambda: _pictures(result, view),
     )

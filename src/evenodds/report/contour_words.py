@@ -64,9 +64,9 @@ def next_steps(result: ContourTestResult, significance: float = 0.05) -> list[st
     ]
 
 
-def why_no_line(result: ContourTestResult) -> str:
-    """Say why it was not tested whether the contours lie on a line."""
-    if len(result.contours) > 2:
+def why_untested(result: ContourTestResult, noise: Noise = "class-conditional") -> str:
+    """Say why a noise was not tested on the contours."""
+    if len(result.contours) > 2 or noise != "class-conditional":
         return "too few of the contours are told apart"
     return "two contours always lie on a line"
 
@@ -91,8 +91,8 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
         return _how_it_depends(result, significance)
     pvalue = result.rung(reached).pvalue
     if pvalue is None or result.rung(reached).contour_pvalue is None:
-        if len(result.contours) > 2:
-            return f"What more there is cannot be tested: {why_no_line(result)}."
+        if len(result.contours) > 2 or reached != "class-conditional":
+            return f"What more there is cannot be tested: {why_untested(result, reached)}."
         return (
             "With two contours any noise is a line: a third would tell class-conditional noise "
             "from noise that depends on the features."

@@ -132,7 +132,7 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
 
 def name_interval(interval: ConfidenceInterval) -> str:
     """Write an interval with its level, for a page."""
-    return f"{interval.level:.0%} interval {with_minus(show_interval(interval))}"
+    return f"{100 * interval.level:g}% interval {with_minus(show_interval(interval))}"
 
 
 def with_minus(number: str) -> str:

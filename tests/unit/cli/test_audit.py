@@ -272,6 +272,7 @@ def test_rows_of_the_data_may_be_audited(command, beside, looked_up, drawn):
         ("--true truth --audit {f}/audit.csv", "give --audit or --true, not both"),
         ("--sampled-by given", "--sampled-by goes with --true, the column of true labels in DATA."),
         ("--true truht", "has no column 'truht'; did you mean 'truth'?"),
+        ("--true label", "--true and --label must name different columns."),
     ],
 )
 def test_audited_rows_that_cannot_be_used_are_refused(command, beside, looked_up, options, message):
@@ -285,3 +286,22 @@ def test_standard_input_cannot_be_read_twice(command):
     done = command("test - --label label --true truth")
     assert done.exit_code == 2
     assert "--true reads DATA twice, which standard input cannot: give a file." in done.stderr
+
+
+def test_audited_rows_that_the_fit_leaves_out_are_left_out(command, beside, looked_up):
+    rows, _, chosen = looked_up
+    holed = rows.copy()
+    holed.loc[chosen[:3], "a"] = np.nan
+    holed.loc[chosen[3:5], "label"] = None
+    holed["toss_up"] = False
+    holed.loc[chosen[5:9], "toss_up"] = True
+    holed.to_csv(beside / "holed.csv", index=False)
+    line = f"test {beside}/holed.csv --label label --true truth --missing drop"
+    found = command(f"{line} --features a,b --anchor-column toss_up --format json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["n_audited"] == 141
+    nothing = holed.assign(truth=holed["truth"].where(holed["a"].isna()))
+    nothing.to_csv(beside / "nothing.csv", index=False)
+    refused = command(line.replace("holed", "nothing"))
+    assert refused.exit_code == 2
+    assert "column 'truth' has no true label of a row that is tested." in refused.stderr

@@ -25,6 +25,8 @@ def folder(tmp_path_factory):
     age = rng.uniform(-1, 1, size=15)
     points = {"size": (np.log(stated / (1 - stated)) - age) / 2, "age": age}
     pd.DataFrame({**points, "posterior": stated}).to_csv(folder / "anchors.csv", index=False)
+    one_place = {"size": [0.0, 0.0], "age": [0.0, 0.0], "posterior": [0.2, 0.6]}
+    pd.DataFrame(one_place).to_csv(folder / "one_place.csv", index=False)
     two = np.isin(stated, [0.1, 0.9])
     pd.DataFrame({**points, "posterior": stated})[two].to_csv(folder / "two.csv", index=False)
     pd.DataFrame({**points, "posterior": 0.5}).to_csv(folder / "toss_ups.csv", index=False)
@@ -103,7 +105,14 @@ def test_a_gate_that_was_not_tested_is_refused(contour):
     found = contour("lost", "--gate", "class-conditional", anchors="two.csv")
     assert found.exit_code == 2
     assert (
-        "--gate class-conditional cannot be held: two contours always lie on a line, so that "
-        "noise was not tested. Name cases at more posteriors." in found.stderr
+        "--gate class-conditional cannot be held: two contours always lie on a line, so "
+        "class-conditional noise was not tested. Name cases at more posteriors." in found.stderr
     )
     assert contour("lost", "--gate", "uniform", anchors="two.csv").exit_code == 1
+
+
+@pytest.mark.parametrize("gate", ["uniform", "class-conditional"])
+def test_a_gate_above_what_was_tested_is_refused(contour, gate):
+    found = contour("even", "--gate", gate, anchors="one_place.csv")
+    assert found.exit_code == 2
+    assert "too few of the contours are told apart, so uniform noise was not" in found.stderr

@@ -187,6 +187,12 @@ def _chosen_rows(audit: Audit, rows: Rows) -> "ChosenRows":
     return found
 
 
+def rows_among(numbers: NDArray[np.int64], rows: Rows) -> NDArray[np.int64]:
+    """Return those of some row numbers that the fit does not leave out."""
+    found = rows.unheld().sum_over_rows(ChosenRows(numbers)).numbers
+    return np.sort(found)
+
+
 def _numbers(named: Any, rows: Rows) -> NDArray[np.int64]:
     """Return row numbers; which of them there are is seen when they are read."""
     chosen = np.asarray(named)

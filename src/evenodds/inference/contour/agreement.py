@@ -20,6 +20,7 @@ from evenodds.validation import FloatArray
 
 # Directions in which anchors of one contour differ by less than this share count as none.
 ZERO = 1e-6
+ROUNDING = 1e-12
 
 
 def agreement(
@@ -78,5 +79,7 @@ def within_contours(contours: Contours, points: FloatArray, stated: FloatArray) 
 def _centred(contours: Contours, values: FloatArray) -> FloatArray:
     """Return values less their mean in the contour."""
     member = np.argmax(contours.averaging, axis=0)
-    centred: FloatArray = values - (contours.averaging @ values)[member]
-    return centred
+    centred = values - (contours.averaging @ values)[member]
+    # What rounding leaves of equal values is no difference.
+    seen = np.abs(centred) > ROUNDING * np.abs(values).max(axis=0)
+    return np.where(seen, centred, 0.0)

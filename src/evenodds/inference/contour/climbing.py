@@ -196,7 +196,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         if found.rows_on_slope is None
         else noise_check(found.rows_on_slope, line, rows.n_features),
         direction_check(line),
-        agreement_check(agreeing, contours),
+        agreement_check(agreeing, contours, rows.n_features),
         impossible_check(outside, len(contours)),
         range_check(rows, points),
         rows_check(rows),

@@ -89,8 +89,8 @@ class ContourTestResult(Presented):
     rungs : tuple of Rung
         Clean, uniform and class-conditional noise, in this order.
     agreement : Agreement or None
-        Do cases of one contour agree? None where that cannot be asked: one anchor a contour, one
-        feature, or too few groups.
+        Do cases of one contour agree? None where that cannot be asked: one anchor a contour,
+        anchors that do not differ in their features, or too few groups.
     alpha, beta, asymmetry : float
         Flip rates of positives and negatives, and ``beta - alpha``, by the line through the
         contours; they mean something only where the line holds.

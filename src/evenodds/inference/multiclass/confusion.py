@@ -9,6 +9,7 @@ from scipy.special import chdtrc
 from evenodds.errors import InputError
 from evenodds.inference.multiclass.confusion_result import ConfusionTestResult, MatrixTest
 from evenodds.rows.classes import read_classes
+from evenodds.rows.labels import label_column
 from evenodds.validation import FloatArray, check_whole
 
 # Fewer rows expected in a cell than this, and p-values are drawn instead of looked up.
@@ -102,10 +103,10 @@ def confusion_of(
 
 def _counted(true: Any, given: Any, called: tuple[str, str]) -> tuple[Counts, tuple[Any, ...]]:
     """Return the table of true by given labels."""
-    sized = hasattr(true, "__len__") and hasattr(given, "__len__")
-    if sized and len(true) != len(given):
+    lengths = [len(label_column(*named)) for named in zip((true, given), called, strict=True)]
+    if lengths[0] != lengths[1]:
         raise InputError(
-            f"true has {len(true):,} rows but given has {len(given):,}: give both labels of the "
+            f"true has {lengths[0]:,} rows but given has {lengths[1]:,}: give both labels of the "
             "same rows."
         )
     known = read_classes(true, called[0], for_two="audit_test (evenodds audit)")

@@ -353,3 +353,27 @@ def test_single_cases_are_kept_for_the_figure(drawn, result):
     many = eo.contour_test(X, labels, crowd)
     assert 200 < len(many.cases) <= 300
     assert {stated for stated, _ in many.cases} == set(FIVE)
+
+
+@pytest.mark.parametrize("tolerance", [0, 0.05])
+@pytest.mark.parametrize("copies", [3, 7])
+def test_copies_of_a_case_cannot_disagree(drawn, tolerance, copies):
+    """What rounding leaves of equal features is no difference."""
+    X, labels, anchors = drawn
+    one = np.flatnonzero(np.r_[True, np.diff(anchors.posterior) > 0])
+    points, stated = anchors.points[one], anchors.posterior[one]
+    crowd = eo.Anchors(
+        np.repeat(points, copies, axis=0), posterior=np.repeat(stated, copies), tolerance=tolerance
+    )
+    assert eo.contour_test(X, labels, crowd).agreement is None
+
+
+def test_along_one_feature_there_is_nothing_to_compare(drawn):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 1))
+    labels = (rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
+    points = [[-1.0], [0.0], [1.0]]
+    stated = 1 / (1 + np.exp(-2 * np.array([-1.0, 0.0, 1.0])))
+    found = eo.contour_test(X, labels, eo.Anchors(points, posterior=stated))
+    assert found.agreement is None
+    assert "within contours" not in [check.name for check in found.diagnostics]

@@ -179,3 +179,11 @@ def test_a_part_of_a_result_is_refused():
     del values["uniform"]
     with pytest.raises(eo.InputError, match="has no 'uniform': it is not a whole test result"):
         eo.ConfusionTestResult.from_dict(values)
+
+
+def test_a_row_of_labels_is_a_column():
+    true, given = unrolled(COUNTS)
+    expected = eo.confusion_test(true, given)
+    assert eo.confusion_test(np.array(true)[None, :], given) == expected
+    with pytest.raises(eo.InputError, match="must be one column of labels"):
+        eo.confusion_test(np.array(5), given)
