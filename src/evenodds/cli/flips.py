@@ -13,6 +13,7 @@ from evenodds.model.robust import RobustCurve, fit_robust
 from evenodds.rows.base import Block
 
 if TYPE_CHECKING:
+    from evenodds.inference.audit.sample import Audit
     from evenodds.inference.results import AsymmetryTestResult
     from evenodds.rows.streamed import StreamedRows
 
@@ -49,8 +50,13 @@ def check_flips(path: Path, method: str, inputs: list[str]) -> None:
     check_output(path, "--flips", inputs)
 
 
-def write_flips(path: Path, rows: "StreamedRows", result: "AsymmetryTestResult") -> None:
-    """Write row number, given label and probability of being flipped, most likely first."""
+def write_flips(
+    path: Path, rows: "StreamedRows", result: "AsymmetryTestResult", audit: "Audit | None" = None
+) -> None:
+    """Write row number, given label and probability of being flipped, most likely first.
+
+    Rows that were audited are left out: whether they are flipped is known.
+    """
     curve = fit_robust(rows, alpha=result.alpha, beta=result.beta)
     found = rows.unheld().sum_over_rows(FlipChances(curve))
     chances, numbered = np.concatenate(found.chances), np.concatenate(found.rows)
@@ -58,6 +64,9 @@ def write_flips(path: Path, rows: "StreamedRows", result: "AsymmetryTestResult")
     with whole_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["row", "label", "flip_probability"])
+        known = np.isin(numbered, [] if audit is None or audit.rows is None else audit.rows)
         for row in np.argsort(-chances, kind="stable"):
+            if known[row]:
+                continue
             label = rows.positive if given[row] else rows.negative
             writer.writerow([int(numbered[row]), label, f"{chances[row]:.6f}"])

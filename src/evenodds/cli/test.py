@@ -181,5 +181,5 @@ def run_test(
                 inputs.rows, inputs.anchors, settings, alternative.value, looked_up
             )
             if flips is not None:
-                write_flips(flips, inputs.rows, result)
+                write_flips(flips, inputs.rows, result, looked_up)
     deliver(result, wanted, name=name_data(data, reading.columns.label))

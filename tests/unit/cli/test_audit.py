@@ -305,3 +305,13 @@ def test_audited_rows_that_the_fit_leaves_out_are_left_out(command, beside, look
     refused = command(line.replace("holed", "nothing"))
     assert refused.exit_code == 2
     assert "column 'truth' has no true label of a row that is tested." in refused.stderr
+
+
+def test_audited_rows_are_not_ranked_as_flipped(command, beside, looked_up):
+    _, _, chosen = looked_up
+    ranked = beside / "flips.csv"
+    line = f"test {beside}/looked_up.csv --label label --true truth --flips {ranked}"
+    assert command(line).exit_code == 0
+    numbers = pd.read_csv(ranked)["row"]
+    assert len(numbers) == 850
+    assert not set(numbers) & set(chosen.tolist())
