@@ -7,7 +7,7 @@ import typer
 
 from evenodds.cli.choices import Engine, Format, Missing, Rung
 from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
-from evenodds.cli.guard import GATE_FAILED, guarded
+from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Data,
     Features,
@@ -104,11 +104,10 @@ def run_contour(
         with pass_progress(inputs.rows):
             chosen = read_engine(None if engine is None else engine.value)
             result = climb_on_rows(inputs.rows, inputs.anchors, chosen)
-    deliver(result, wanted, name=name_data(data, reading.columns.label))
+    failed = gate is not None and _climbed_past(result, gate, significance)
+    deliver(result, wanted, name=name_data(data, reading.columns.label), failed=failed)
     if gate is not None:
         _refuse_untested(result, gate, significance)
-        if _climbed_past(result, gate, significance):
-            raise typer.Exit(GATE_FAILED)
 
 
 def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: float) -> None:

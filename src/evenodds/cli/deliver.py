@@ -1,6 +1,7 @@
 """A result handed over: printed for people or programs, reported as a page, held to a gate."""
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenodds.cli.choices import Format, Gate
-from evenodds.cli.guard import GATE_FAILED
+from evenodds.cli.guard import GATE_FAILED, let_go_of_the_reader
 
 if TYPE_CHECKING:
     from evenodds.report.sheet import Sheet
@@ -55,16 +56,32 @@ def name_data(data: list[str], label: str | None) -> str:
     return f"{', '.join(Path(part).name for part in data)}: {label}"
 
 
-def deliver(result: Any, wanted: Delivery, *, name: str) -> None:
+def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -> None:
     """Write the report, print the result, and fail if it does not pass the gate.
 
-    `name` is what the report calls the data.
+    `name` is what the report calls the data; `failed` tells of a gate of another kind. A gate
+    holds also where nobody reads what is printed.
     """
     from evenodds.report.sheets import sheet_of  # noqa: PLC0415 - keeps help quick
 
     sheet = sheet_of(result, wanted.view)
     if wanted.report is not None:
         _write_report(result, wanted.report, wanted.view, name)
+    if wanted.gate is not None:
+        failed = failed or not _gate_holds(result, sheet, wanted)
+    try:
+        _print(result, sheet, wanted)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not failed:
+            raise
+        let_go_of_the_reader()
+    if failed:
+        raise typer.Exit(GATE_FAILED)
+
+
+def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
+    """Print the result for people or programs."""
     if wanted.output_format is Format.json:
         document = {
             **result.to_dict(),
@@ -78,8 +95,6 @@ def deliver(result: Any, wanted: Delivery, *, name: str) -> None:
         from evenodds.cli.show import show_sheet  # noqa: PLC0415 - rich is slow to load
 
         show_sheet(sheet)
-    if wanted.gate is not None and not _gate_holds(result, sheet, wanted):
-        raise typer.Exit(GATE_FAILED)
 
 
 def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:

@@ -35,8 +35,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             _fail("evenodds: interrupted.", INTERRUPTED)
         except BrokenPipeError:
-            # The reader has gone (as in `evenodds ... | head`); keep Python from complaining too.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            let_go_of_the_reader()
             raise typer.Exit(0) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -54,6 +53,11 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             )
 
     return run
+
+
+def let_go_of_the_reader() -> None:
+    """Keep Python quiet about a reader that has gone, as in ``evenodds ... | head``."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> None:

@@ -157,6 +157,17 @@ def test_a_reader_that_goes_away_is_no_failed_gate(unread):
     assert unread.returncode == 0
 
 
+def test_a_gate_fails_though_nobody_reads(shell, basic):
+    pipe = closed_pipe()
+    try:
+        gate = ["--gate", "equivalence", "--margin", "0.001"]
+        done = shell(basic, "diagnosis", *gate, stdout=pipe, stderr=subprocess.PIPE)
+    finally:
+        os.close(pipe)
+    assert done.stderr == ""
+    assert done.returncode == 1
+
+
 @pytest.mark.parametrize("arguments", ["demo", "prior 60 100 0.4 --format json", "--help"])
 def test_head_is_quiet(script, arguments):
     line = f"'{script}' {arguments} | head -1"
