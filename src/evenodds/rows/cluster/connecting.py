@@ -1,5 +1,6 @@
 """Workers to read data with: those of a running cluster, or processes of this machine."""
 
+import gc
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,19 +70,24 @@ def _answering(scheduler: str) -> "Client":
     """Connect to a scheduler, or say that it does not answer."""
     from distributed import Client  # noqa: PLC0415 - loaded already
 
+    refusal: InputError | ClusterError
     try:
         return Client(scheduler, timeout=SECONDS_TO_ANSWER)
     except ValueError as error:
-        raise InputError(
+        refusal = InputError(
             f"--scheduler {scheduler} is no address ({error}): write it as tcp://host:8786."
-        ) from None
+        )
     except OSError as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise ClusterError(
+        refusal = ClusterError(
             f"no Dask scheduler answers at {scheduler} within {SECONDS_TO_ANSWER} seconds "
             f"({reason}): check the address and that it runs, or use --workers for processes on "
             "this machine."
-        ) from None
+        )
+    # A client that never got through closes itself when it is collected. By chance that may be
+    # while another one starts, which holds the lock that closing waits for; so it is done now.
+    gc.collect()
+    raise refusal
 
 
 def _check_workers(client: "Client", scheduler: str) -> None:

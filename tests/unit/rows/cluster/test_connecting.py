@@ -1,11 +1,12 @@
 """Reaching workers: a running scheduler, processes of this machine, or a clear message."""
 
+import gc
 import os
 import socket
 import sys
 
 import pytest
-from distributed import default_client
+from distributed import Client, default_client
 
 import evenodds as eo
 from evenodds.rows.cluster import connecting
@@ -65,6 +66,16 @@ def test_a_scheduler_that_does_not_answer_is_named(impatient, refused):
         address = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
         with refused(f"no Dask scheduler answers at {address} within 0.5", eo.ClusterError):
             enter(address)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "carrier://pigeon:1"])
+def test_a_client_that_never_got_through_is_closed(impatient, address):
+    """Left to be collected while another one starts, it would wait for its lock without end."""
+    with pytest.raises(eo.EvenoddsError):
+        enter(address)
+    left = [each for each in gc.get_objects() if type(each) is Client and each.status != "closed"]
+    assert all(client.scheduler is not None and client.scheduler.address for client in left)
+    assert not any(client._start_arg == address for client in left)
 
 
 @pytest.mark.parametrize("address", ["here", "carrier://pigeon:1"])
