@@ -111,13 +111,11 @@ def run_contour(
 
 
 def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: float) -> None:
-    """Refuse to hold labels to a rung at which the ladder stopped because it cannot be tested."""
+    """Refuse to pass a gate because the ladder stopped at a noise that cannot be tested."""
     from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
     from evenodds.report.contour_words import why_untested  # noqa: PLC0415
 
     reached = result.reached(significance)
-    if reached == "instance-dependent" or _climbed_past(result, gate, significance):
-        return
     if result.rung(reached).contour_pvalue is None:
         raise InputError(
             f"--gate {gate.value} cannot be held: {why_untested(result, reached)}, so "

@@ -1,7 +1,6 @@
 """A result as text: the verdict first, then the numbers, then what to doubt."""
 
 import textwrap
-from collections.abc import Sequence
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.report.sheet import Sheet, SheetTable
@@ -10,8 +9,8 @@ from evenodds.report.verdict import prior_verdict
 WIDTH = 88
 
 
-def describe(sheet: Sheet, notes: Sequence[str] = ()) -> str:
-    """Return a result as plain text; `notes` join what was checked."""
+def describe(sheet: Sheet) -> str:
+    """Return a result as plain text."""
     tables = [line for table in sheet.tables for line in ("", *tabulated(table))]
     return "\n".join(
         [
@@ -20,7 +19,7 @@ def describe(sheet: Sheet, notes: Sequence[str] = ()) -> str:
             *aligned(sheet.facts),
             *tables,
             *listed("What to doubt", sheet.doubts),
-            *listed("What was checked", [*sheet.passed, *notes]),
+            *listed("What was checked", sheet.passed),
             *listed("What to do next", sheet.next_steps),
         ]
     )

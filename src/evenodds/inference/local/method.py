@@ -36,6 +36,8 @@ from evenodds.validation import FloatArray
 
 # Other bandwidths that are tried, to see whether the verdict hangs on this one.
 ASIDE = (1 / 1.5, 1.5)
+# What takes rows that a local fit does not.
+INSTEAD = "method='boundary'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ class AnchoredRows:
         points = anchors.points_for(rows.feature_names, rows.n_features)
         check_stated(anchors)
         refuse_contradictions(anchors, points)
-        return cls(hold_locally(rows), anchors, points, kernel)
+        return cls(hold_locally(rows, INSTEAD), anchors, points, kernel)
 
     def posteriors(self, bandwidth: float) -> LocalPosteriors:
         """Fit at every anchor."""

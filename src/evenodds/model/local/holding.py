@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.model.local.posteriors import INSTEAD, LocalRows, check_few_features
+from evenodds.model.local.posteriors import LocalRows, check_few_features
 from evenodds.model.problem import refuse_combinations
 from evenodds.rows.base import Block, IntArray, Rows
 from evenodds.rows.missing import refuse_missing
@@ -46,7 +46,7 @@ class HeldRows:
         self.blocks += other.blocks
 
 
-def hold_locally(rows: Rows, instead: str = INSTEAD) -> LocalRows:
+def hold_locally(rows: Rows, instead: str) -> LocalRows:
     """Bring the rows of any source into memory, ready for local fits.
 
     `instead` names what takes any number of rows and features.

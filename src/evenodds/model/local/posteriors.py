@@ -21,8 +21,6 @@ MOST_FEATURES = 5
 LEAST_ROWS_A_PARAMETER = 3
 # Bandwidths beyond these see no row, or all of them alike, and squares of them overflow.
 NARROWEST, WIDEST = 1e-6, 1e6
-# What takes rows that a local fit does not, by the names that callers know.
-INSTEAD = "method='boundary'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +128,7 @@ class LocalRows:
         feature_names: tuple[str, ...] | None = None,
     ) -> "LocalRows":
         """Measure the columns and hold the rows."""
-        check_few_features(features.shape[1])
+        check_few_features(features.shape[1], "a fit of one curve to all rows")
         standard = Standard.of(features, weights, feature_names)
         return cls(standard, Surroundings.of(standard(features), labels01, weights, groups))
 
@@ -168,7 +166,7 @@ def _distinct_rows(around: Surroundings, fits: LocalFits) -> FloatArray:
     return effective_distinct(around.features, counts, fits.points, fits.bandwidth, fits.kernel)
 
 
-def check_few_features(n_features: int, instead: str = INSTEAD) -> None:
+def check_few_features(n_features: int, instead: str) -> None:
     """Refuse more features than rows can be near in; `instead` takes any number."""
     if n_features > MOST_FEATURES:
         raise InputError(
