@@ -29,7 +29,6 @@ from evenodds.inference.diagnostics import (
     tipping_point,
 )
 from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.lookalike import lookalike_check
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
@@ -144,15 +143,6 @@ def boundary_test(
             step_check(null_fit),
             rows_check(rows),
             groups_check(rows),
-            lookalike_check(
-                "boundary",
-                fitted.shape(),
-                len(anchors),
-                float(anchors.tolerance.mean()),
-                best.point.rate,
-            )
-            if anchors is not None and alone
-            else None,
         ),
         sketch=sketch_noise_aware(
             problem,

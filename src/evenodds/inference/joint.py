@@ -27,7 +27,6 @@ from evenodds.inference.diagnostics import (
     step_check,
 )
 from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.lookalike import lookalike_check
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
@@ -93,13 +92,6 @@ def joint_test(
             companion_check(boundary, reference.pvalue(null.z, alternative), why_not=""),
             anchor_check(best, equations, grouped_scores(problem, best)),
             range_check(problem.rows, points),
-            lookalike_check(
-                "joint",
-                fitted.shape(),
-                len(points),
-                0.0 if anchors is None else float(anchors.tolerance.mean()),
-                best.point.rate,
-            ),
         ]
     return outcome(
         Asked(

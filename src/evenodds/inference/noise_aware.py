@@ -11,7 +11,6 @@ import numpy as np
 
 from evenodds.inference.audit.sample import Audit, audit_terms
 from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.lookalike import DataShape, data_shape
 from evenodds.inference.null_fits import NullFits
 from evenodds.model.audit_terms import AuditTerms
 from evenodds.model.evidence import Evidence
@@ -47,13 +46,6 @@ class FittedRows:
         if audit is None:
             return self
         return replace(self, problem=self.problem.with_audit(audit_terms(audit, self.problem)))
-
-    def shape(self) -> DataShape:
-        """Return what the rows look like; with many rows, a sample of them."""
-        scaling = self.problem.scaling
-        slopes = scaling.rescaled(self.plain_coefficients)[1:]
-        seen = data_shape(self.problem.small.rows, slopes, scaling.shift)
-        return replace(seen, n_rows=round(self.problem.rows.total_weight))
 
 
 @dataclass(frozen=True, slots=True)

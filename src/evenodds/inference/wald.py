@@ -9,7 +9,6 @@ from scipy.special import expit, ndtr
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import rows_check
-from evenodds.inference.lookalike import data_shape, lookalike_check
 from evenodds.inference.outcome import data_notes
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
@@ -95,7 +94,6 @@ def wald_test(
     fit = fit_rows(rows, covariance=settings.covariance)
     curve = anchored_curve(fit, anchors, points, settings)
     profile = trace_wald(curve)
-    shape = data_shape(rows, fit.inside.coefficients[1:], fit.inside.shift)
     robust = "grouped sandwich" if rows.n_groups is not None else settings.covariance
     return AsymmetryTestResult(
         statistic=curve.z(0.0),
@@ -118,12 +116,7 @@ def wald_test(
         shared_tolerance=anchors.shared_tolerance,
         diagnostics=tuple(
             check
-            for check in (
-                _curve_check(rows, fit),
-                rows_check(rows),
-                lookalike_check("wald", shape, len(anchors), float(anchors.tolerance.mean()), None),
-                *data_notes(rows),
-            )
+            for check in (_curve_check(rows, fit), rows_check(rows), *data_notes(rows))
             if check is not None
         ),
         profile=profile,

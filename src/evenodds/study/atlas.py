@@ -7,7 +7,6 @@ from typing import Any, get_args
 import numpy as np
 
 from evenodds.inference.asymmetry import CURVE_METHODS
-from evenodds.inference.lookalike import HELD
 from evenodds.inference.wilson import wilson_interval
 from evenodds.report.style import save_figure
 from evenodds.simulation.parallel import Progress, carry_out
@@ -15,7 +14,6 @@ from evenodds.simulation.setting import Setting
 from evenodds.study.atlas_cells import (
     BASELINES,
     NOTICED,
-    SHAPE,
     UNEQUAL,
     AtlasTask,
     Extent,
@@ -24,14 +22,14 @@ from evenodds.study.atlas_cells import (
     run_task,
 )
 from evenodds.study.columns import in_order, kept
-from evenodds.study.heatmap_cells import levels_not_held, under_uniform_noise
+from evenodds.study.heatmap_cells import HELD, levels_not_held, under_uniform_noise
 from evenodds.study.heatmap_figure import level_figure, power_heatmap_figure
 from evenodds.study.tables import make_folder, write_csv, write_parquet
 from evenodds.validation import check_choice, join_quoted
 
 RUNS_A_TASK = 10
 SIGNIFICANCE = 0.05
-# Numbers are rounded in the CSV, which is what ships with the package.
+# Numbers are rounded in the CSV, which is what people read.
 CSV_DIGITS = 4
 
 
@@ -107,9 +105,6 @@ def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
     pvalues = np.concatenate([part.pvalues for part in parts], axis=1)
     statistics = np.concatenate([part.statistics for part in parts], axis=1)
     estimates = np.concatenate([part.estimates for part in parts], axis=1)
-    shapes = np.concatenate([part.shapes for part in parts])
-    seen = ~np.isnan(shapes).any(axis=1)
-    shape = np.median(shapes[seen], axis=0) if seen.any() else np.full(len(SHAPE), np.nan)
     common = {
         "world": setting.world.name,
         "n_rows": setting.n_rows,
@@ -118,7 +113,6 @@ def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
         "alpha": setting.noise.alpha,
         "beta": setting.noise.beta,
         "n_features": len(setting.draw(0).features[0]),
-        **dict(zip(SHAPE, (float(value) for value in shape), strict=True)),
     }
     rows = []
     for method, values, z in zip(CURVE_METHODS, pvalues, statistics, strict=True):

@@ -33,7 +33,6 @@ BASELINES: dict[str, Callable[[Trial, np.random.Generator], NoiseRates]] = {
 }
 # A practitioner with estimates alone is taken to call labels lopsided beyond this.
 NOTICED = 0.05
-SHAPE = ("positive_share", "index_skewness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,11 @@ class AtlasTask:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What every method did in some runs: p-values, estimates, and what the data looked like."""
+    """What every method did in some runs: p-values, statistics and estimates."""
 
     pvalues: FloatArray  # (methods, runs); nan where a test could not be done
     statistics: FloatArray  # the same; below 0 says that positives are flipped more
     estimates: FloatArray  # (baselines, runs)
-    shapes: FloatArray  # (runs, what a data set looks like)
 
 
 def atlas_settings(extent: Extent, worlds: Sequence[str] | None, seed: int) -> Iterator[Setting]:
@@ -70,7 +68,6 @@ def run_task(task: AtlasTask) -> Outcomes:
     statistics = np.full((len(CURVE_METHODS), len(task.runs)), np.nan)
     pvalues = statistics.copy()
     estimates = np.full((len(BASELINES), len(task.runs)), np.nan)
-    shapes = np.full((len(task.runs), len(SHAPE)), np.nan)
     for place, run in enumerate(task.runs):
         trial = task.setting.draw(run)
         try:
@@ -78,8 +75,6 @@ def run_task(task: AtlasTask) -> Outcomes:
             fitted = FittedRows.of(rows)
         except EvenoddsError:
             continue
-        shape = fitted.shape()
-        shapes[place] = [getattr(shape, name) for name in SHAPE]
         for number, method in enumerate(CURVE_METHODS.values()):
             try:
                 z, reference = null_statistic(rows, trial.anchors, method(), fitted)
@@ -93,4 +88,4 @@ def run_task(task: AtlasTask) -> Outcomes:
                 estimates[number, place] = estimate(trial, rng).asymmetry
             except EvenoddsError:
                 continue
-    return Outcomes(pvalues, statistics, estimates, shapes)
+    return Outcomes(pvalues, statistics, estimates)

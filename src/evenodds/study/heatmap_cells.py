@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
-from evenodds.inference.lookalike import HELD
 from evenodds.inference.wilson import wilson_interval
 from evenodds.study.columns import Columns, in_order, kept
 from evenodds.validation import FloatArray
+
+# A level whose interval lies above this is no level of 5 %.
+HELD: Final = 0.08
 
 Key = tuple[str, str, int, int]
 CELL: Final = ("method", "world", "n_rows", "n_anchors")

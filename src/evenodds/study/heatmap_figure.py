@@ -12,11 +12,11 @@ from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from evenodds.inference.lookalike import HELD
 from evenodds.report.style import BLACK, in_house_style, new_figure
 from evenodds.study.columns import Columns, in_order, kept, only_where, read_columns
 from evenodds.study.heatmap_cells import (
     COLUMNS,
+    HELD,
     Cells,
     arrange,
     levels_not_held,

@@ -1,5 +1,9 @@
 """The atlas: every method on the same data, and verdicts that follow from the counts."""
 
+import csv
+from collections import defaultdict
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +13,7 @@ from evenodds.simulation.worlds import WORLDS
 from evenodds.study.atlas import atlas_verdicts, measure_atlas, run_atlas_study
 from evenodds.study.atlas_cells import BASELINES, GRIDS, UNEQUAL, atlas_settings
 
+DOCS = Path(__file__).parents[3] / "docs"
 METHODS = ("boundary", "joint", "wald")
 
 
@@ -124,3 +129,21 @@ def test_an_unknown_extent_is_refused(tmp_path):
         eo.InputError, match=r"extent is 'huge' but must be one of 'small' or 'full'"
     ):
         run_atlas_study(tmp_path, extent="huge")
+
+
+def test_the_page_shows_the_worst_levels_of_its_table():
+    with (DOCS / "atlas.csv").open(encoding="utf-8", newline="") as file:
+        uniform = [row for row in csv.DictReader(file) if row["alpha"] == row["beta"]]
+    worst = defaultdict(float)
+    for row in uniform:
+        cell = (row["world"], row["method"])
+        worst[cell] = max(worst[cell], float(row["rate"]))
+    page = (DOCS / "study.md").read_text(encoding="utf-8").split("## The atlas")[1]
+    table = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| ")]
+    shown = {
+        (row[0].split("(")[0].strip(), method): float(rate.strip(" *"))
+        for row in table[1:]
+        for method, rate in zip(METHODS, row[1:], strict=True)
+    }
+    assert {world for world, _ in shown} == set(WORLDS)
+    assert shown == pytest.approx({cell: worst[cell] for cell in shown}, abs=0.0051)
