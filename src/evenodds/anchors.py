@@ -7,13 +7,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import AnchorError
-from evenodds.rows.anchor_points import encode_points, read_anchors, refuse_other_columns
+from evenodds.rows.anchor_points import (
+    features_of,
+    ignored_columns,
+    read_anchors,
+    read_points,
+    refuse_labels,
+    refuse_other_columns,
+    refuse_text,
+    refuse_the_data,
+    unread,
+)
+from evenodds.rows.base import Rows
 from evenodds.rows.door import is_path
-from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.frames import as_arrow, text_table
 from evenodds.rows.row_numbers import read_row_numbers
 from evenodds.rows.source import read_features, shape_of
-from evenodds.rows.values import kind_of
 from evenodds.validation import (
     FloatArray,
     check_between,
@@ -65,6 +74,7 @@ class Anchors:
     source_covariance: FloatArray | None
     feature_names: tuple[str, ...] | None
     as_given: "pa.Table | None"
+    ignored: tuple[str, ...]  # columns of the data that came with the points and make no feature
 
     def __init__(
         self,
@@ -85,7 +95,7 @@ class Anchors:
         tolerance = TOLERANCE if tolerance is None else tolerance
         shared_tolerance = 0.0 if shared_tolerance is None else shared_tolerance
         given = text_table(points, "anchors")
-        matrix, names = _read_points(points) if given is None else _unread(given)
+        matrix, names = read_points(points) if given is None else unread(given)
         n_anchors = len(matrix)
         stated = check_vector(posterior, "posterior", n_anchors, "anchor")
         widths = check_vector(tolerance, "tolerance", n_anchors, "anchor")
@@ -101,6 +111,7 @@ class Anchors:
             ("source_covariance", None if covariance is None else _read_only(covariance)),
             ("feature_names", names),
             ("as_given", given),
+            ("ignored", ()),
         ):
             object.__setattr__(self, name, value)
 
@@ -168,27 +179,43 @@ class Anchors:
         covariance: FloatArray = own + shared + source
         return covariance
 
-    def encoded(self, encoding: Encoding, known: tuple[str, ...]) -> "Anchors":
-        """Return the same anchors with features made as those of the data are.
+    def beside(self, rows: Rows) -> "Anchors":
+        """Return the same anchors with the features of these rows, made as theirs are.
 
-        `known` are all columns of the data; those that make no feature may be here too.
+        Anchors that hold labels, or that are the rows themselves, are refused. Columns that the
+        data has and no feature is made of are left out, and noted.
         """
-        if self.feature_names is None:
-            raise AnchorError(
-                "anchors has no column names, but features are made from the columns "
-                f"{join_quoted(encoding.columns)}: give anchors as a data frame with these."
-            )
-        refuse_other_columns(self.feature_names, encoding.columns, known)
-        given = self.as_given
+        encoding, own = rows.encoding, self.feature_names
+        needed = rows.feature_names if encoding is None else encoding.columns
+        if own is None or needed is None:
+            if encoding is not None:
+                raise AnchorError(
+                    "anchors has no column names, but features are made from the columns "
+                    f"{join_quoted(encoding.columns)}: give anchors as a data frame with these."
+                )
+            if self.as_given is not None:
+                refuse_text(self.as_given)
+            refuse_the_data(self.points_for(None, rows.n_features), rows)
+            return self
+        refuse_labels(own, needed, rows.label_names)
+        refuse_other_columns(own, needed, rows.known_columns)
+        given: Any = self.as_given
         if given is None:
-            columns = dict(zip(self.feature_names, self.points.T, strict=True))
-            given = as_arrow(columns, "anchors")
-        features = encode_points(encoding, given)
+            given = as_arrow(dict(zip(own, self.points.T, strict=True)), "anchors")
+        points = features_of(given.select(list(needed)), encoding)
+        refuse_the_data(points, rows)
+        known = (*self.ignored, *ignored_columns(own, needed, rows))
+        return self._but(points=_read_only(points), feature_names=rows.feature_names, ignored=known)
+
+    def noting(self, ignored: tuple[str, ...]) -> "Anchors":
+        """Return the same anchors, which came with these columns of the data too."""
+        return self._but(ignored=ignored)
+
+    def _but(self, **changes: Any) -> "Anchors":
+        """Return a copy with some parts changed."""
         copy = object.__new__(Anchors)
         for name in self.__slots__:
-            object.__setattr__(copy, name, getattr(self, name))
-        object.__setattr__(copy, "points", _read_only(features))
-        object.__setattr__(copy, "feature_names", encoding.feature_names)
+            object.__setattr__(copy, name, changes.get(name, getattr(self, name)))
         return copy
 
     def points_for(self, feature_names: tuple[str, ...] | None, n_features: int) -> FloatArray:
@@ -196,13 +223,6 @@ class Anchors:
         own, needed = self.feature_names, feature_names
         if own is not None and needed is not None:
             refuse_other_columns(own, needed, needed)
-        if self.as_given is not None and self.points.shape[1] == 0:
-            columns = [part.name for part in self.as_given.schema if kind_of(part.type) == "text"]
-            raise AnchorError(
-                f"anchors has text in {join_quoted(columns)} but X has numbers only: give each "
-                "anchor the same features as X."
-            )
-        if own is not None and needed is not None:
             return self.points[:, [own.index(name) for name in needed]]
         n_columns = self.points.shape[1]
         if n_columns != n_features:
@@ -211,34 +231,6 @@ class Anchors:
                 "give each anchor the same features as X, in the same order."
             )
         return self.points
-
-
-def _unread(given: "pa.Table") -> tuple[FloatArray, tuple[str, ...]]:
-    """Return no points yet: columns of text wait for the encoding of the data."""
-    if given.num_rows == 0:
-        raise AnchorError("anchors is empty: give at least one point.")
-    return np.empty((given.num_rows, 0)), tuple(given.column_names)
-
-
-def _read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
-    """Return anchor points as a float matrix, with column names where they have them."""
-    features = points if isinstance(points, dict) else read_features(points, "anchors")
-    names = None
-    if isinstance(features, dict):
-        names = tuple(features)
-        features = np.column_stack(list(features.values())) if features else np.empty((0, 0))
-    matrix = np.array(features, dtype=np.float64)
-    if len(matrix) == 0:
-        raise AnchorError("anchors is empty: give at least one point.")
-    bad = ~np.isfinite(matrix)
-    if bad.any():
-        row, column = (int(places[0]) for places in np.nonzero(bad))
-        where = repr(names[column]) if names is not None else column
-        raise AnchorError(
-            f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
-            f"{row}, column {where}: an anchor needs every feature."
-        )
-    return matrix, names
 
 
 def _read_shared(values: Any, n_anchors: int) -> float:

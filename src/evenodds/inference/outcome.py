@@ -11,6 +11,7 @@ from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketch import Sketch
 from evenodds.model.noisy import NoisyFit
 from evenodds.rows.base import Rows
+from evenodds.validation import join_quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,20 @@ def outcome(
         reference=reference,
         sketch=sketch,
     )
+
+
+def ignored_check(ignored: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Name columns of anchors that an expert may have judged by and the test does not use."""
+    names = tuple(dict.fromkeys(ignored))
+    if not names:
+        return ()
+    them = "them" if len(names) > 1 else "it"
+    message = (
+        f"The anchors have {join_quoted(names)}, which the test does not use: an expert who judged "
+        f"by {them} called other cases toss-ups than these features do. Test with the columns that "
+        "the expert saw, or have cases judged by those of the test alone."
+    )
+    return (Diagnostic(name="columns", message=message, concern=True),)
 
 
 def data_notes(rows: Rows) -> tuple[Diagnostic, ...]:

@@ -34,7 +34,7 @@ from evenodds.inference.contour.results import (
 )
 from evenodds.inference.diagnostics import groups_check, range_check, rows_check
 from evenodds.inference.few_rows import check_rarer_label
-from evenodds.inference.outcome import data_notes
+from evenodds.inference.outcome import data_notes, ignored_check
 from evenodds.rows.base import Rows
 from evenodds.rows.door import read_data
 from evenodds.rows.reading import Missing
@@ -163,8 +163,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         )
     contours = group_anchors(anchors)
     check_rarer_label(rows)
-    if rows.encoding is not None:
-        anchors = anchors.encoded(rows.encoding, rows.known_columns)
+    anchors = anchors.beside(rows)
     points = anchors.points_for(rows.feature_names, rows.n_features)
     if rows.n_groups is not None and rows.n_groups <= len(contours):
         raise InputError(
@@ -202,6 +201,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         rows_check(rows),
         groups_check(rows),
         *data_notes(rows),
+        *ignored_check(anchors.ignored),
     )
     return ContourTestResult(
         rungs=_rungs(contours, estimates, line, agreeing),

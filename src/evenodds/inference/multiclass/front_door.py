@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from evenodds.anchors import Anchors
-from evenodds.errors import AnchorError, InputError
+from evenodds.errors import InputError
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.few_rows import check_rarest_class
 from evenodds.inference.multiclass.attribution import each_alone, strongest_first
@@ -25,11 +25,13 @@ from evenodds.inference.multiclass.results import MulticlassTestResult
 from evenodds.inference.multiclass.splits import (
     Scheme,
     Split,
+    anchors_beside,
     check_scheme,
+    naming,
     read_split_anchors,
     splits_of,
 )
-from evenodds.inference.outcome import data_notes
+from evenodds.inference.outcome import data_notes, ignored_check
 from evenodds.inference.results import Diagnostic
 from evenodds.inference.weights import equal_weights
 from evenodds.model.noisy_problem import NoisyProblem
@@ -112,9 +114,9 @@ def multiclass_test(
     also move the curve at the toss-ups of i and k. Splits of the other schemes are tested each
     alone and adjusted by Holm's method.
 
-    The log-odds between any two classes must be linear in the columns (polynomial and spline
-    columns are welcome), and noise must depend on the class only. Pairs without toss-ups are
-    taken to be even.
+    The log-odds between any two classes must be linear in the columns, or in those of a formula
+    (which helps if it is the right one), and noise must depend on the class only. Pairs without
+    toss-ups are taken to be even.
 
     Examples
     --------
@@ -164,7 +166,7 @@ def run_on_class_rows(
     check_rarest_class(rows, counts)
     logistic, _ = set_up(rows.rows)
     measured = NoisyProblem(rows.rows, logistic.scaling)
-    known = [(split, points) for split, points in every if points is not None]
+    known = anchors_beside(rows, every)
     equations = [_equations(split, points, rows, measured) for split, points in known]
     problem = Problem(
         data=ClassData(
@@ -208,6 +210,7 @@ def run_on_class_rows(
             shape_check(problem, best),
             rows_check(rows, counts),
             *data_notes(rows.rows),
+            *ignored_check([name for _, points in known for name in points.ignored]),
         ),
         audit=audit,
     )
@@ -239,13 +242,9 @@ def _equations(
 ) -> AnchorEquations:
     """Return what the anchors of a split say, and name the split where they are at fault."""
     source = rows.rows
-    try:
-        if source.encoding is not None:
-            anchors = anchors.encoded(source.encoding, source.known_columns)
+    with naming(split, rows):
         points = anchors.points_for(source.feature_names, source.n_features)
         return AnchorEquations.of(anchors, points, measured)
-    except AnchorError as error:
-        raise AnchorError(f"split {split.name(rows.classes)!r}: {error}") from None
 
 
 def _averaged(split: Split, equations: AnchorEquations) -> SplitAnchors:
