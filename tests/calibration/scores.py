@@ -112,7 +112,7 @@ def rejections(way, share, runs, seed=0):
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=40)
     runs = parser.parse_args().runs
     print(f"| columns | {' | '.join(f'{share:.0%} positives' for share in SHARES)} |")
     for way in WAYS:
