@@ -37,6 +37,7 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.contour
 	$(BIN)/python -m tests.calibration.local
 	$(BIN)/python -m tests.calibration.multiclass
+	$(BIN)/python -m tests.calibration.scores
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -46,8 +46,8 @@ class Anchors:
     points : array, data frame or path
         The same columns as the data, one row an anchor, without an intercept column.
         Columns of a data frame or a file are matched to the data by name, and encoded as the
-        data is: text, formulas, probabilities. Columns ``posterior`` and ``tolerance`` of a
-        file are what the expert states, unless given here.
+        data is: text, formulas. Columns ``posterior`` and ``tolerance`` of a file are what the
+        expert states, unless given here. The label must not be among them.
     posterior : float or array, default 0.5
         Stated probability that the case is positive.
     tolerance : float or array, default 0.05

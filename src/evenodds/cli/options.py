@@ -26,7 +26,7 @@ Formula = Annotated[
 ]
 Probabilities = Annotated[
     str | None,
-    typer.Option(help="Column of out-of-sample predicted probabilities, the only feature."),
+    typer.Option(help="Column of predicted probabilities, the only feature; not with toss-ups."),
 ]
 MissingValues = Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")]
 Tolerance = Annotated[

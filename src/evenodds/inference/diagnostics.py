@@ -229,8 +229,9 @@ def curve_shape_check(problem: NoisyProblem, fit: NoisyFit) -> Diagnostic:
     pvalue = float(chdtrc(len(score), max(statistic, 0.0)))
     concern = pvalue < DOUBT_BELOW
     message = (
-        f"The curve bends away from the logistic shape (p = {pvalue:.2g}): add polynomial or "
-        "spline terms, and distrust the joint test."
+        f"The curve bends away from the logistic shape (p = {pvalue:.2g}): every test that fits it "
+        "may be wrong. A formula helps if it is the right one; if you know none, look true labels "
+        "up (audit_test)."
         if concern
         else f"The curve between its plateaus looks logistic (p = {pvalue:.2g})."
     )

@@ -1,7 +1,7 @@
 """Anchors beside the data: read from files, made into features, and told from the data itself."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -149,14 +149,12 @@ def refuse_labels(
         )
 
 
-def ignored_columns(
-    own: Sequence[str], needed: Sequence[str], rows: Rows, stated: Collection[str] = STATED
-) -> tuple[str, ...]:
+def ignored_columns(own: Sequence[str], needed: Sequence[str], rows: Rows) -> tuple[str, ...]:
     """Return the columns of anchors that the data has, plays no part with and makes no feature of.
 
     What experts state and what numbers the rows is nothing to judge a case by.
     """
-    known = {*rows.known_columns} - {*needed, *rows.label_names, *rows.role_names, *stated}
+    known = {*rows.known_columns} - {*needed, *rows.label_names, *rows.role_names, *STATED}
     return tuple(name for name in own if name in known and not NUMBERING.search(name))
 
 
@@ -181,11 +179,12 @@ class SharedRows:
     """
 
     def __init__(self, points: FloatArray) -> None:
-        scale = points.std(axis=0)
-        scale[scale == 0] = 1.0
+        with np.errstate(all="ignore"):  # what is beyond all numbers shares no cell
+            scale, self.centre = points.std(axis=0), points.mean(axis=0)
+        scale[(scale == 0) | ~np.isfinite(scale)] = 1.0
         directions = np.random.default_rng(GRID_SEED).normal(size=(points.shape[1], GRID_AXES))
         directions /= np.linalg.norm(directions, axis=0) * GRID_STEP
-        self.centre, self.directions = points.mean(axis=0), directions / scale[:, None]
+        self.directions = directions / scale[:, None]
         self.anchors = dict(zip(*self._counted(points, None), strict=True))
         self.found: dict[float, float] = {}
 

@@ -80,8 +80,8 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic:
     concern = pvalue < DOUBT_BELOW
     message = (
         f"The log-odds between classes are not linear in the columns (p = {pvalue:.2g}), or flips "
-        "differ more than these splits tell: add polynomial or spline terms by a formula, or "
-        "toss-ups of more pairs."
+        "differ more than these splits tell: give toss-ups of more pairs, or a formula if you know "
+        "the right one; if you do not, look true labels up (confusion_test)."
         if concern
         else f"The log-odds between classes look linear (p = {pvalue:.2g})."
     )

@@ -220,7 +220,7 @@ def test_columns_that_repeat_each_other_are_refused(lost, refused):
 
 def test_many_features_get_advice(refused):
     X = np.random.default_rng(1).normal(size=(200, 6))
-    with refused("Use fewer features, or give a model's predictions as the only one"):
+    with refused("Use fewer features, or method='boundary'."):
         eo.asymmetry_test(X, np.arange(200) % 2, eo.Anchors(X[:1]), method="local")
 
 
