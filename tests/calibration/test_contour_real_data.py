@@ -48,7 +48,7 @@ def reached_on_halves(release, splits=SPLITS):
         noisy = eo.UniformNoise(0.2).flip(gold[other].astype(int), rng)
         labellings = (gold[other], noisy, heuristic[other])
         for name, labels in zip(LABELLINGS, labellings, strict=True):
-            counts[name][eo.contour_test(X[other], labels, anchors).reached()] += 1
+            counts[name][eo.contour_test(X[other], labels, anchors).not_rejected()] += 1
     return _shares(counts, splits)
 
 
@@ -60,9 +60,9 @@ def reached_on_all(release, draws=SPLITS):
     counts = {name: Counter() for name in LABELLINGS}
     for _ in range(draws):
         noisy = eo.UniformNoise(0.2).flip(gold.astype(int), rng)
-        counts["gold with uniform noise"][eo.contour_test(X, noisy, anchors).reached()] += 1
+        counts["gold with uniform noise"][eo.contour_test(X, noisy, anchors).not_rejected()] += 1
     for name, labels in (("gold", gold), ("heuristic", heuristic)):
-        counts[name][eo.contour_test(X, labels, anchors).reached()] = draws
+        counts[name][eo.contour_test(X, labels, anchors).not_rejected()] = draws
     return _shares(counts, draws)
 
 
