@@ -244,6 +244,8 @@ NAMED_CELLS = tuple(
     )
 )
 RUNGS = ("clean", "uniform", "class-conditional")
+# Runs of a cell of answers, unless fewer are asked for.
+ANSWER_RUNS = 200
 ANSWERS = (*RUNGS, "instance-dependent", "cannot tell")
 
 
@@ -301,6 +303,7 @@ def true_rungs(cell: Cell) -> list[int]:
 
 def print_answers(runs: int, seed: int) -> int:
     """Print which answers are given, and return in how many cells one is wrong too often."""
+    runs = min(runs, ANSWER_RUNS)
     cells = (*HARD_CELLS, *NAMED_CELLS)
     upper = float(stats.binom.ppf(1 - 1e-3 / len(cells), runs, 0.05) / runs)
     failures = 0
