@@ -163,6 +163,11 @@ class Anchors:
         """Return the smallest and the largest tolerance."""
         return float(self.tolerance.min()), float(self.tolerance.max())
 
+    @property
+    def declared_error(self) -> float:
+        """How far a stated posterior may be off, as declared: the larger of both tolerances."""
+        return float(max(np.median(self.tolerance), self.shared_tolerance))
+
     def own_variances(self) -> FloatArray:
         """Return the variance of the error that each stated posterior has of its own."""
         variances: FloatArray = self.tolerance**2 / 3

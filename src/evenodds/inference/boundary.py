@@ -17,9 +17,7 @@ from evenodds.inference.bootstrap import (
     refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
-    anchor_check,
     companion_check,
-    curve_shape_check,
     groups_check,
     leave_one_out,
     range_check,
@@ -29,6 +27,7 @@ from evenodds.inference.diagnostics import (
     tipping_point,
 )
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.free_checks import anchor_check, curve_shape_check
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
@@ -46,6 +45,7 @@ from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketching import sketch_noise_aware
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
+from evenodds.model.bending.free_rates import fit_free_rates
 from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
@@ -102,7 +102,8 @@ def boundary_test(
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
-    null_scores = grouped_scores(problem, null_fit)
+    free = fit_free_rates(problem.small, fitted.plain_coefficients)
+    null_scores = grouped_scores(problem, null_fit.point)
     # Checks that look at the anchors alone hold where these alone decide.
     alone = points is not None and audit is None
     return outcome(
@@ -123,21 +124,21 @@ def boundary_test(
         reference,
         at_anchors=_at_anchors(null, statistic.equation, audit),
         checks=(
-            tipping_point(null, _stated(statistic.equation), alternative, reference)
-            if alone
+            tipping_point(
+                null, _stated(statistic.equation), alternative, reference, anchors.declared_error
+            )
+            if anchors is not None and alone
             else None,
             _companion(fitted, statistic, equations, alternative, reference)
             if points is not None
             else None,
-            leave_one_out(null_fit, equations, null_scores, alternative, reference)
-            if alone
-            else None,
-            anchor_check(best, equations, grouped_scores(problem, best))
+            leave_one_out(statistic, equations, alternative, reference) if alone else None,
+            anchor_check(problem, free, fitted.plain_coefficients, equations)
             if points is not None
             else None,
             audit_check(_blind(best, problem), statistic.fits.evidence, problem.audit),
             audit_size_check(null_fit, problem.audit),
-            curve_shape_check(problem, best),
+            curve_shape_check(problem, free),
             range_check(problem.rows, points) if points is not None else None,
             root_check(profile),
             step_check(null_fit),

@@ -16,9 +16,7 @@ from evenodds.inference.bootstrap import (
     refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
-    anchor_check,
     companion_check,
-    curve_shape_check,
     groups_check,
     range_check,
     root_check,
@@ -27,6 +25,7 @@ from evenodds.inference.diagnostics import (
     step_check,
 )
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.free_checks import anchor_check, curve_shape_check
 from evenodds.inference.noise_aware import (
     LIMITS,
     BoundaryStatistic,
@@ -41,6 +40,7 @@ from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketching import sketch_noise_aware
 from evenodds.inference.tracing import walk
 from evenodds.inference.weights import equal_weights
+from evenodds.model.bending.free_rates import fit_free_rates
 from evenodds.rows.base import Rows
 from evenodds.validation import check_choice
 
@@ -85,12 +85,13 @@ def joint_test(
     profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
     reference = joint_reference(statistic, equations, settings)
     best = statistic.fits.at(profile.estimate)
+    free = fit_free_rates(problem.small, fitted.plain_coefficients)
     about_anchors: list[Diagnostic | None] = [shape_alone()] if audit is None else []
     if points is not None:
         boundary = _boundary_pvalue(fitted, equations, alternative)
         about_anchors = [
             companion_check(boundary, reference.pvalue(null.z, alternative), why_not=""),
-            anchor_check(best, equations, grouped_scores(problem, best)),
+            anchor_check(problem, free, fitted.plain_coefficients, equations),
             range_check(problem.rows, points),
         ]
     return outcome(
@@ -113,7 +114,7 @@ def joint_test(
             *about_anchors,
             audit_check(best, statistic.evidence, problem.audit),
             audit_size_check(null_fit, problem.audit),
-            curve_shape_check(problem, best),
+            curve_shape_check(problem, free),
             root_check(profile),
             step_check(null_fit),
             rows_check(rows),
@@ -125,7 +126,7 @@ def joint_test(
             best,
             equations=equations,
             points=points,
-            group_scores=grouped_scores(problem, null_fit),
+            group_scores=grouped_scores(problem, null_fit.point),
         ),
     )
 

@@ -19,6 +19,7 @@ from evenodds.model.logistic import climb
 from evenodds.model.noisy import NoisyFit, asymmetry_direction
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_problem import NoisyProblem
+from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
 
@@ -76,7 +77,33 @@ class BoundaryStatistic:
         audit = self.fits.problem.audit
         if audit is not None:
             return joint_direction(shape_blind(fit, audit), self.fits.evidence)
-        return boundary_direction(fit, self.equation, grouped_scores(self.fits.problem, fit))
+        return boundary_direction(fit, self.equation, grouped_scores(self.fits.problem, fit.point))
+
+    def without(self, equations: AnchorEquations, left_out: int) -> float:
+        """Return z(0) with equal weights on all anchors but one, from a fit without that one.
+
+        With very many rows what leaving it out moves is measured on a sample.
+        """
+        n_anchors = len(equations.targets)
+        weights = np.full(n_anchors, 1 / (n_anchors - 1))
+        weights[left_out] = 0
+        rest = equations.averaged(weights)
+        if not self.fits.problem.samples:
+            return self._refitted(self.fits.problem, rest, 1.0).z
+        sample = self.fits.problem.samples[-1]
+        share = sample.rows.total_weight / self.fits.problem.rows.total_weight
+        before = self._refitted(sample, self.equation, share)
+        after = self._refitted(sample, rest, share)
+        error = float(rest.covariance[0, 0])
+        variance = (after.standard_error**2 - error) * share + error
+        return (self.at(0.0).distance + after.distance - before.distance) / float(variance**0.5)
+
+    def _refitted(
+        self, problem: NoisyProblem, equation: AnchorEquations, share: float
+    ) -> Direction:
+        """Return the statistic at no asymmetry with another equation, on a share of the rows."""
+        fit = self.fits.refitted(problem, equation.evidence().scaled(share), 0.0)
+        return boundary_direction(fit, equation, grouped_scores(problem, fit.point))
 
 
 class JointStatistic:
@@ -91,7 +118,7 @@ class JointStatistic:
     def at(self, asymmetry: float) -> Direction:
         """Return the statistic at a hypothesised asymmetry."""
         fit = self.fits.at(asymmetry)
-        return joint_direction(fit, self.evidence, grouped_scores(self.fits.problem, fit))
+        return joint_direction(fit, self.evidence, grouped_scores(self.fits.problem, fit.point))
 
 
 def boundary_direction(
@@ -215,12 +242,12 @@ def _efficient_score(
     )
 
 
-def grouped_scores(problem: NoisyProblem, fit: NoisyFit) -> FloatArray | None:
-    """Return scores summed within groups at a fit, or None where rows have no groups."""
+def grouped_scores(problem: NoisyProblem, point: NoisyPoint) -> FloatArray | None:
+    """Return scores summed within groups at a point, or None where rows have no groups."""
     rows = problem.rows
     if rows.n_groups is None:
         return None
-    outside = problem.outside(fit.point)
+    outside = problem.outside(point)
     empty = GroupedNoisyScores(outside, problem.scaling.shift, rows.n_groups)
     scores = rows.sum_over_rows(empty).scores
     return scores * problem.factors

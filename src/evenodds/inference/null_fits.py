@@ -48,6 +48,15 @@ class NullFits:
             self._tops[asymmetry] = tops
         return self._tops[asymmetry][0]
 
+    def refitted(self, problem: NoisyProblem, evidence: Evidence, asymmetry: float) -> NoisyFit:
+        """Return the fit with other evidence, from where these fits are."""
+        self.at(asymmetry)
+        ends = [
+            climb_noisy(problem, evidence, asymmetry, top.point, problem.last_gain)
+            for top in self._tops[asymmetry]
+        ]
+        return contending(ends)[0]
+
     def _first(self, asymmetry: float) -> list[NoisyFit]:
         problem, evidence = self.problem, self.evidence
         if not problem.samples:

@@ -98,7 +98,7 @@ def local_test(
         diagnostics=tuple(
             check
             for check in (
-                tipping_check(line, alternative),
+                tipping_check(line, alternative, anchors.declared_error),
                 bandwidth_check(width, pvalue, others),
                 left_out_check(line, alternative),
                 line_check(line, profile.estimate),
