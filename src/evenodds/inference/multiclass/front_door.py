@@ -220,12 +220,11 @@ def _test_what_can_be_told(
     problem: Problem, null: ClassFit, scheme: Scheme
 ) -> tuple[list[Finding | str], ClassFit]:
     """Return what was found for each split, or why it is withheld, and the fit to check."""
-    collapsed = steps(problem, null)
+    collapsed = steps(problem, null, rivals=True)
     every = range(len(problem.anchors))
     test = strongest_first if scheme == "one-vs-one" else each_alone
     found, best = test(problem, null, [number for number in every if number not in collapsed])
-    if best is not null:
-        collapsed = steps(problem, best) | collapsed
+    collapsed = steps(problem, best) | collapsed
     return [
         collapsed.get(number) or boundless(found[number]) or found[number] for number in every
     ], best

@@ -25,13 +25,16 @@ LEVEL = 0.95
 # With so many times the rows needed no step can do as well; with fewer it is tried, from curves so
 # much steeper. It does as well where it loses less log-likelihood than this, about what one
 # parameter gains by chance once in 200 times.
-ENOUGH = 20.0
+ENOUGH = 8.0
 NEAR_STEP = 12.0
 AS_WELL = 4.0
 
 
-def steps(problem: Problem, fit: ClassFit) -> dict[int, str]:
-    """Return the splits whose sides a fit parts by a step, or might as well, with the reason."""
+def steps(problem: Problem, fit: ClassFit, *, rivals: bool = False) -> dict[int, str]:
+    """Return the splits whose sides a fit parts by a step, with the reason.
+
+    With `rivals` also those where a step would do as well.
+    """
     # A curve of its own, the rate and the asymmetry.
     needed = STEP_ROWS_A_PARAMETER * (problem.data.design.shape[1] + 2)
     found, few = {}, set[int]()
@@ -43,7 +46,7 @@ def steps(problem: Problem, fit: ClassFit) -> dict[int, str]:
             )
         elif rows < ENOUGH * needed:
             few |= {*problem.anchors[number].positive, *problem.anchors[number].negative}
-    for rival in _near_steps(problem, fit, few):
+    for rival in _near_steps(problem, fit, few) if rivals else ():
         lost = fit.here.log_likelihood - rival.here.log_likelihood
         for number, rows in enumerate(_rows_at_the_anchors(problem, rival)):
             if rows < needed and lost < AS_WELL:

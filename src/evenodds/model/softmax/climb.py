@@ -26,7 +26,7 @@ MOST_ROUNDS = 4
 # The climb ends when score times step, the square of the error in standard errors, falls below
 # this; one that only prepares the next may stop earlier.
 LAST_GAIN = 1e-8
-LAST_GAIN_ON_THE_WAY = 1e-3
+LAST_GAIN_ON_THE_WAY = 1e-2
 MAX_STEPS = 60
 # Steps in a row that may gain next to nothing.
 CREEP = 1e-8
