@@ -15,8 +15,8 @@ RATES: Final = (
 )
 INTERVAL: Final = (
     "Interval of a split",
-    "For this split alone, read where it leans as estimated; its p-value is read where it is even. "
-    "Near the level the two may disagree: the p-value decides.",
+    "For this split alone: it holds 0 where the p-value of this split, before splits are counted, "
+    "is above the level.",
 )
 
 
@@ -26,7 +26,9 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
     rows = []
     for record in result.splits:
         if not record.tested:
-            rows.append((record.name, f"{record.n_rows:,}", "0", "not tested", "", "", "", ""))
+            why = "not tested" if record.withheld is None else "withheld"
+            shown = (record.name, f"{record.n_rows:,}", str(record.n_anchors), why)
+            rows.append((*shown, "", "", "", ""))
             continue
         interval = record.confidence_interval(level)
         rows.append(
