@@ -83,7 +83,7 @@ def make_plan(
     method: str | Method | None = None,
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
     runs: int = 0,
