@@ -72,7 +72,7 @@ def default_shared_tolerance(stated: FloatArray, tolerance: FloatArray) -> float
 
 
 def check_tolerances(tolerance: Any, shared_tolerance: Any) -> tuple[float, float]:
-    """Return the two tolerances of anchors at 1/2 as floats; a shared one of None is the default."""
+    """Return the two tolerances of anchors at 1/2 as floats; None is the default."""
     own = check_between(tolerance, "tolerance", 0, 0.5, closed="left")
     if shared_tolerance is None:
         return own, default_shared_tolerance(np.array([0.5]), np.array([own]))

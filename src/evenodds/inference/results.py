@@ -198,12 +198,12 @@ class AsymmetryTestResult(Presented):
         rows alone can show any margin (strict anchors, an audit, method "joint"), 1 where they
         can show none.
         """
-        check_between(significance, "significance", 0, 0.5, closed="neither")
+        check_between(significance, "significance", 0, 1, closed="neither")
         if self.endless_rows is None:
             return 0.0
         above, _ = self.reference.critical(significance, "greater")
         _, below = self.reference.critical(significance, "less")
-        return self.endless_rows.half_width(above, below)
+        return max(self.endless_rows.half_width(above, below), 0.0)
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
         """Return the mean posteriors that retain uniform noise; None without any.
