@@ -27,6 +27,7 @@ from evenodds.validation import (
     FloatArray,
     check_between,
     check_vector,
+    default_shared_tolerance,
     join_quoted,
 )
 
@@ -46,31 +47,42 @@ class Anchors:
     points : array, data frame or path
         The same columns as the data, one row an anchor, without an intercept column.
         Columns of a data frame or a file are matched to the data by name, and encoded as the
-        data is: text, formulas. Columns ``posterior`` and ``tolerance`` of a file are what the
-        expert states, unless given here. The label must not be among them.
+        data is: text, formulas. Columns ``posterior``, ``tolerance`` and ``shared_tolerance`` of a
+        file are what the expert states, unless given here. The label must not be among them.
     posterior : float or array, default 0.5
         Stated probability that the case is positive.
     tolerance : float or array, default 0.05
         Half-width of the expert's error on the posterior, independent from anchor
         to anchor: 0.05 means "0.45 to 0.55". 0 is a strict anchor.
-    shared_tolerance : float, default 0
-        Half-width of the error common to all anchors, as of an expert who leans
-        one way. A column that repeats the one number will do, as files have it.
+    shared_tolerance : float, optional
+        Half-width of the error common to all anchors, as of an expert who leans one way
+        every time; more anchors do not average it out. Default: as wide as the tolerance
+        (the median of anchors stated strictly between 0 and 1), less where tolerance and
+        shared tolerance together would leave (0, 1), and 0 for strict anchors. 0 claims
+        that the expert never leans. A column that repeats the one number will do, as files
+        have it.
     source_covariance : array of shape (n_anchors, n_anchors), optional
         Covariance of the stated posteriors when they come from a model fitted to
-        other data.
+        other data. It is added to both tolerances: where it is the whole error, say
+        ``tolerance=0``.
+
+    Attributes
+    ----------
+    shared_is_default : bool
+        Whether the shared tolerance was worked out from the tolerance, not stated.
 
     Examples
     --------
     >>> anchors = Anchors([[0.0, 1.0], [2.0, -1.0]], tolerance=0.1)
-    >>> len(anchors)
-    2
+    >>> len(anchors), anchors.shared_tolerance
+    (2, 0.1)
     """
 
     points: FloatArray
     posterior: FloatArray
     tolerance: FloatArray
     shared_tolerance: float
+    shared_is_default: bool
     source_covariance: FloatArray | None
     feature_names: tuple[str, ...] | None
     as_given: "pa.Table | None"
@@ -93,14 +105,18 @@ class Anchors:
                 shared_tolerance = stated_there.get("shared_tolerance")
         posterior = TOSS_UP if posterior is None else posterior
         tolerance = TOLERANCE if tolerance is None else tolerance
-        shared_tolerance = 0.0 if shared_tolerance is None else shared_tolerance
         given = text_table(points, "anchors")
         matrix, names = read_points(points) if given is None else unread(given)
         n_anchors = len(matrix)
         stated = check_vector(posterior, "posterior", n_anchors, "anchor")
         widths = check_vector(tolerance, "tolerance", n_anchors, "anchor")
-        shared = _read_shared(shared_tolerance, n_anchors)
         _check_posterior(stated)
+        by_default = shared_tolerance is None
+        shared = (
+            default_shared_tolerance(stated, widths)
+            if by_default
+            else _read_shared(shared_tolerance, n_anchors)
+        )
         _check_tolerance(stated, widths, shared)
         covariance = _read_source_covariance(source_covariance, n_anchors)
         for name, value in (
@@ -108,6 +124,7 @@ class Anchors:
             ("posterior", _read_only(stated)),
             ("tolerance", _read_only(widths)),
             ("shared_tolerance", shared),
+            ("shared_is_default", by_default),
             ("source_covariance", None if covariance is None else _read_only(covariance)),
             ("feature_names", names),
             ("as_given", given),

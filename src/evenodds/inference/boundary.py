@@ -34,6 +34,7 @@ from evenodds.inference.noise_aware import (
     Direction,
     FittedRows,
     JointStatistic,
+    Remembered,
     boundary_direction,
     grouped_scores,
     nuisance_inverse,
@@ -99,7 +100,8 @@ def boundary_test(
         equations = AnchorEquations.of(anchors, points, problem)
     statistic = boundary_statistic(fitted, equations, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
-    profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
+    walked = Remembered(statistic.at)
+    profile = walk(walked, LIMITS, sparing=bool(problem.samples))
     reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
     free = fit_free_rates(problem.small, fitted.plain_coefficients)
@@ -122,6 +124,9 @@ def boundary_test(
         best,
         profile,
         reference,
+        endless_z=tuple(walked(place).endless_z for place in profile.asymmetries)
+        if null.anchor_error > 0
+        else (),
         at_anchors=_at_anchors(null, statistic.equation, audit),
         checks=(
             tipping_point(

@@ -42,6 +42,7 @@ def outcome(
     profile: Profile,
     reference: Reference,
     *,
+    endless_z: tuple[float, ...] = (),
     at_anchors: AtAnchors,
     checks: Iterable[Diagnostic | None],
     sketch: Sketch,
@@ -69,8 +70,10 @@ def outcome(
         n_audited=0 if asked.audit is None else len(asked.audit),
         tolerance=(0.0, 0.0) if anchors is None else anchors.tolerance_range(),
         shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
+        shared_is_default=anchors is not None and anchors.shared_is_default,
         diagnostics=(*(check for check in checks if check is not None), *data_notes(rows)),
         profile=profile,
+        endless_z=endless_z,
         reference=reference,
         sketch=sketch,
     )

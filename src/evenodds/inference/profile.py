@@ -155,6 +155,11 @@ class Profile:
         below = reference.pvalue(self(-margin), "greater")
         return Equivalence(margin=margin, pvalue=max(above, below))
 
+    def half_width(self, above: float, below: float) -> float:
+        """Return half the distance between where z passes two values; 1 where it does not."""
+        low, high = self.crossing(above, -1), self.crossing(below, 1)
+        return 1.0 if low is None or high is None else (high - low) / 2
+
     def crossing(self, critical: float, direction: int) -> float | None:
         """Return where z first passes `critical` on the way out from the estimate."""
         start = self.asymmetries.index(self.estimate)

@@ -14,7 +14,7 @@ from evenodds.report.multiclass_words import (
     multiclass_verdict,
 )
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, versions
-from evenodds.report.split_table import INTERVAL, RATES, split_table
+from evenodds.report.split_table import INTERVAL, RATES, shared_errors, split_table
 from evenodds.report.verdict import name_interval, show_pvalue, with_minus
 from evenodds.report.view import View
 from evenodds.report.words import FLIP, NOT_REJECTED, PVALUE
@@ -125,6 +125,7 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
     lines += [
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
         ("labels", counts),
+        ("toss-ups share", shared_errors(result)),
     ]
     if result.audit is not None:
         lines += [

@@ -43,6 +43,8 @@ class SplitRecord:
         a pair they differ by the asymmetry, so that one near 0 may be estimated below it.
     n_rows, n_anchors : int
         Rows labelled with a class of either side; toss-ups.
+    shared_tolerance, shared_is_default
+        Error common to its toss-ups, and whether that was worked out from their tolerances.
     untested : str
         Why the split was not tested; empty where it was.
     withheld : str or None
@@ -59,6 +61,8 @@ class SplitRecord:
     null_ratio: float
     n_rows: int
     n_anchors: int
+    shared_tolerance: float = 0.0
+    shared_is_default: bool = False
     statistic: float | None = None
     pvalue: float | None = None
     adjusted_pvalue: float | None = None
