@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import AnchorError
-from evenodds.rows.anchor_points import encode_points, read_anchors, refuse_other_columns
+from evenodds.rows.anchor_points import (
+    encode_points,
+    points_unread,
+    read_anchors,
+    read_points,
+    refuse_other_columns,
+)
 from evenodds.rows.door import is_path
 from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.frames import as_arrow, text_table
@@ -18,6 +24,7 @@ from evenodds.validation import (
     FloatArray,
     check_between,
     check_vector,
+    default_shared_tolerance,
     join_quoted,
 )
 
@@ -37,31 +44,42 @@ class Anchors:
     points : array, data frame or path
         The same columns as the data, one row an anchor, without an intercept column.
         Columns of a data frame or a file are matched to the data by name, and encoded as the
-        data is: text, formulas, probabilities. Columns ``posterior`` and ``tolerance`` of a
-        file are what the expert states, unless given here.
+        data is: text, formulas, probabilities. Columns ``posterior``, ``tolerance`` and
+        ``shared_tolerance`` of a file are what the expert states, unless given here.
     posterior : float or array, default 0.5
         Stated probability that the case is positive.
     tolerance : float or array, default 0.05
         Half-width of the expert's error on the posterior, independent from anchor
         to anchor: 0.05 means "0.45 to 0.55". 0 is a strict anchor.
-    shared_tolerance : float, default 0
-        Half-width of the error common to all anchors, as of an expert who leans
-        one way. A column that repeats the one number will do, as files have it.
+    shared_tolerance : float, optional
+        Half-width of the error common to all anchors, as of an expert who leans one way
+        every time; more anchors do not average it out. Default: as wide as the tolerance
+        (the median of anchors stated strictly between 0 and 1), less where tolerance and
+        shared tolerance together would leave (0, 1), and 0 for strict anchors. 0 claims
+        that the expert never leans. A column that repeats the one number will do, as files
+        have it.
     source_covariance : array of shape (n_anchors, n_anchors), optional
         Covariance of the stated posteriors when they come from a model fitted to
-        other data.
+        other data. It is added to both tolerances: where it is the whole error, say
+        ``tolerance=0``.
+
+    Attributes
+    ----------
+    shared_is_default : bool
+        Whether the shared tolerance was worked out from the tolerance, not stated.
 
     Examples
     --------
     >>> anchors = Anchors([[0.0, 1.0], [2.0, -1.0]], tolerance=0.1)
-    >>> len(anchors)
-    2
+    >>> len(anchors), anchors.shared_tolerance
+    (2, 0.1)
     """
 
     points: FloatArray
     posterior: FloatArray
     tolerance: FloatArray
     shared_tolerance: float
+    shared_is_default: bool
     source_covariance: FloatArray | None
     feature_names: tuple[str, ...] | None
     as_given: "pa.Table | None"
@@ -83,14 +101,18 @@ class Anchors:
                 shared_tolerance = stated_there.get("shared_tolerance")
         posterior = TOSS_UP if posterior is None else posterior
         tolerance = TOLERANCE if tolerance is None else tolerance
-        shared_tolerance = 0.0 if shared_tolerance is None else shared_tolerance
         given = text_table(points, "anchors")
-        matrix, names = _read_points(points) if given is None else _unread(given)
+        matrix, names = read_points(points) if given is None else points_unread(given)
         n_anchors = len(matrix)
         stated = check_vector(posterior, "posterior", n_anchors, "anchor")
         widths = check_vector(tolerance, "tolerance", n_anchors, "anchor")
-        shared = _read_shared(shared_tolerance, n_anchors)
         _check_posterior(stated)
+        by_default = shared_tolerance is None
+        shared = (
+            default_shared_tolerance(stated, widths)
+            if by_default
+            else _read_shared(shared_tolerance, n_anchors)
+        )
         _check_tolerance(stated, widths, shared)
         covariance = _read_source_covariance(source_covariance, n_anchors)
         for name, value in (
@@ -98,6 +120,7 @@ class Anchors:
             ("posterior", _read_only(stated)),
             ("tolerance", _read_only(widths)),
             ("shared_tolerance", shared),
+            ("shared_is_default", by_default),
             ("source_covariance", None if covariance is None else _read_only(covariance)),
             ("feature_names", names),
             ("as_given", given),
@@ -211,34 +234,6 @@ class Anchors:
                 "give each anchor the same features as X, in the same order."
             )
         return self.points
-
-
-def _unread(given: "pa.Table") -> tuple[FloatArray, tuple[str, ...]]:
-    """Return no points yet: columns of text wait for the encoding of the data."""
-    if given.num_rows == 0:
-        raise AnchorError("anchors is empty: give at least one point.")
-    return np.empty((given.num_rows, 0)), tuple(given.column_names)
-
-
-def _read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
-    """Return anchor points as a float matrix, with column names where they have them."""
-    features = points if isinstance(points, dict) else read_features(points, "anchors")
-    names = None
-    if isinstance(features, dict):
-        names = tuple(features)
-        features = np.column_stack(list(features.values())) if features else np.empty((0, 0))
-    matrix = np.array(features, dtype=np.float64)
-    if len(matrix) == 0:
-        raise AnchorError("anchors is empty: give at least one point.")
-    bad = ~np.isfinite(matrix)
-    if bad.any():
-        row, column = (int(places[0]) for places in np.nonzero(bad))
-        where = repr(names[column]) if names is not None else column
-        raise AnchorError(
-            f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
-            f"{row}, column {where}: an anchor needs every feature."
-        )
-    return matrix, names
 
 
 def _read_shared(values: Any, n_anchors: int) -> float:

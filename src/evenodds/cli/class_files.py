@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_split_anchors_file(
-    path: Path, between: str, rows: ClassRows, **settings: float
+    path: Path, between: str, rows: ClassRows, **settings: float | None
 ) -> dict[str, Anchors]:
     """Read the anchors of all splits from one file."""
     table = whole(open_table(path)).combine_chunks()

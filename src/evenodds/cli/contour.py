@@ -50,7 +50,7 @@ def run_contour(
     probabilities: Probabilities = None,
     missing: MissingValues = Missing.refuse,
     tolerance: Tolerance = 0.05,
-    shared_tolerance: SharedTolerance = 0.0,
+    shared_tolerance: SharedTolerance = None,
     engine: Annotated[
         Engine | None,
         typer.Option(help="spline (default): any number of features; local: up to five."),

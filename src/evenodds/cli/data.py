@@ -31,7 +31,7 @@ def read_inputs(
     reading: Reading,
     anchors: Path | None,
     tolerance: float,
-    shared_tolerance: float,
+    shared_tolerance: float | None,
     *,
     on_workers: bool = False,
 ) -> Inputs:

@@ -33,7 +33,11 @@ Tolerance = Annotated[
     float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
 ]
 SharedTolerance = Annotated[
-    float, typer.Option(help="Half-width of the error common to all anchors.")
+    float | None,
+    typer.Option(
+        help="Half-width of the error common to all anchors; default: as wide as the tolerance. "
+        "0 claims that the expert never leans."
+    ),
 ]
 Alternative = Annotated[
     Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")

@@ -65,7 +65,7 @@ def run_test(
     probabilities: Probabilities = None,
     missing: MissingValues = Missing.refuse,
     tolerance: Tolerance = 0.05,
-    shared_tolerance: SharedTolerance = 0.0,
+    shared_tolerance: SharedTolerance = None,
     method: Annotated[Method, typer.Option(help="Which test.")] = Method.boundary,
     weights: Annotated[
         str, typer.Option(help="How anchors are averaged: equal, or optimal if strict.")

@@ -36,6 +36,7 @@ from evenodds.inference.noise_aware import (
     Direction,
     FittedRows,
     JointStatistic,
+    Remembered,
     boundary_direction,
     grouped_scores,
     nuisance_inverse,
@@ -100,7 +101,8 @@ def boundary_test(
         equations = AnchorEquations.of(anchors, points, problem)
     statistic = boundary_statistic(fitted, equations, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
-    profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
+    walked = Remembered(statistic.at)
+    profile = walk(walked, LIMITS, sparing=bool(problem.samples))
     reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
     null_scores = grouped_scores(problem, null_fit)
@@ -122,6 +124,9 @@ def boundary_test(
         best,
         profile,
         reference,
+        endless_rows=profile.rescaled(lambda place: walked(place).endless_z)
+        if null.anchor_error > 0
+        else None,
         at_anchors=_at_anchors(null, statistic.equation, audit),
         checks=(
             tipping_point(null, _stated(statistic.equation), alternative, reference)

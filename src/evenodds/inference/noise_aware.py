@@ -5,6 +5,7 @@ evidence. *Boundary* then asks whether the curve crosses 1/2 at the anchors; *jo
 whether the likelihood still rises with the asymmetry (theory page, "Noise-aware tests").
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,6 +63,7 @@ class Direction:
 
     `slope` is how fast z changes with the hypothesised asymmetry, to first order. `usable`
     is False at a step, which fits anything and so is no evidence for its asymmetry.
+    `anchor_error` is the part of the standard error that rows without end would leave.
     """
 
     z: float
@@ -69,6 +71,25 @@ class Direction:
     distance: float
     standard_error: float
     usable: bool
+    anchor_error: float = 0.0
+
+    @property
+    def endless_z(self) -> float:
+        """What z would be if rows without end showed the same distance."""
+        return self.distance / self.anchor_error
+
+
+class Remembered:
+    """A statistic that keeps what it has worked out."""
+
+    def __init__(self, statistic: Callable[[float], Direction]) -> None:
+        self._statistic = statistic
+        self._known: dict[float, Direction] = {}
+
+    def __call__(self, asymmetry: float) -> Direction:
+        if asymmetry not in self._known:
+            self._known[asymmetry] = self._statistic(asymmetry)
+        return self._known[asymmetry]
 
 
 class BoundaryStatistic:
@@ -131,6 +152,7 @@ def boundary_direction(
         distance=distance,
         standard_error=standard_error,
         usable=not fit.is_step,
+        anchor_error=float(np.sqrt(equation.covariance[0, 0])),
     )
 
 

@@ -41,6 +41,7 @@ def outcome(
     profile: Profile,
     reference: Reference,
     *,
+    endless_rows: Profile | None = None,
     at_anchors: AtAnchors,
     checks: Iterable[Diagnostic | None],
     sketch: Sketch,
@@ -68,8 +69,10 @@ def outcome(
         n_audited=0 if asked.audit is None else len(asked.audit),
         tolerance=(0.0, 0.0) if anchors is None else anchors.tolerance_range(),
         shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
+        shared_is_default=anchors is not None and anchors.shared_is_default,
         diagnostics=(*(check for check in checks if check is not None), *data_notes(rows)),
         profile=profile,
+        endless_rows=endless_rows,
         reference=reference,
         sketch=sketch,
     )

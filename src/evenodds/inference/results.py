@@ -16,7 +16,7 @@ from evenodds.inference.provenance import versions_in_use
 from evenodds.inference.sketch import AnchorPosition, Sketch
 from evenodds.validation import check_between, check_choice
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def check_alternative(value: Any) -> Alternative:
@@ -117,10 +117,15 @@ class AsymmetryTestResult(Presented):
         Smallest and largest tolerance of the anchors.
     shared_tolerance : float
         Error common to all anchors.
+    shared_is_default : bool
+        Whether that was worked out from the tolerances, not stated.
     diagnostics : tuple of Diagnostic
         What was checked, and what to doubt.
     profile : Profile
         Table of the statistic as a function of the hypothesised asymmetry.
+    endless_rows : Profile or None
+        The same with the curve known exactly and the anchors as they are: what rows without end
+        would leave. None where rows alone can settle any asymmetry.
     reference : Reference
         What the statistic is compared with: a standard normal, or bootstrap draws.
     sketch : Sketch
@@ -159,8 +164,10 @@ class AsymmetryTestResult(Presented):
     n_anchors: int
     tolerance: tuple[float, float]
     shared_tolerance: float
+    shared_is_default: bool
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
+    endless_rows: Profile | None = None
     reference: Reference = field(default_factory=Reference)
     sketch: Sketch
     flip_rates: tuple[FlipRate, ...] = ()
@@ -178,9 +185,25 @@ class AsymmetryTestResult(Presented):
     def equivalence(self, margin: float = 0.05) -> Equivalence:
         """Test whether the asymmetry is smaller than `margin` in size.
 
-        A small p-value shows that it is: the one way to *support* uniform noise.
+        A small p-value shows that it is: the one way to *support* uniform noise. Below
+        `smallest_margin` it is never small, however many rows there are.
         """
         return self.profile.equivalence(margin, self.reference)
+
+    def smallest_margin(self, significance: float = 0.05) -> float:
+        """Return the margin below which `equivalence` can show nothing with these anchors.
+
+        Errors of the anchors remain however many rows there are: half the width that the
+        interval at ``1 - 2 * significance`` would have if the curve were known exactly. 0 where
+        rows alone can show any margin (strict anchors, an audit, method "joint"), 1 where they
+        can show none.
+        """
+        check_between(significance, "significance", 0, 1, closed="neither")
+        if self.endless_rows is None:
+            return 0.0
+        above, _ = self.reference.critical(significance, "greater")
+        _, below = self.reference.critical(significance, "less")
+        return max(self.endless_rows.half_width(above, below), 0.0)
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
         """Return the mean posteriors that retain uniform noise; None without any.
@@ -220,6 +243,8 @@ class AsymmetryTestResult(Presented):
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
         known = whole_fields(cls, values)
         known["tolerance"] = tuple(known["tolerance"])
+        if known["endless_rows"] is not None:
+            known["endless_rows"] = read_profile(known["endless_rows"])
         known["flip_rates"] = tuple(FlipRate(**record) for record in known["flip_rates"])
         known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
@@ -229,10 +254,14 @@ def whole_fields(record: type, values: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a stored result, with the records that every test has rebuilt."""
     known = check_schema(record, values)
     known["diagnostics"] = tuple(Diagnostic(**check) for check in known["diagnostics"])
-    table = known["profile"]
-    known["profile"] = Profile(tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"])
+    known["profile"] = read_profile(known["profile"])
     known["reference"] = Reference(tuple(known["reference"]["draws"]))
     return known
+
+
+def read_profile(table: dict[str, Any]) -> Profile:
+    """Rebuild a table of z."""
+    return Profile(tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"])
 
 
 def check_schema(

@@ -85,6 +85,11 @@ class AnchoredCurve:
         distance = self.mean_posterior - (1 + asymmetry) / 2
         return distance / float(np.sqrt(self.variance(asymmetry)))
 
+    def endless_z(self, asymmetry: float) -> float:
+        """Return the statistic if the curve were known exactly."""
+        curve = replace(self, log_odds_covariance=np.zeros_like(self.log_odds_covariance))
+        return curve.z(asymmetry)
+
 
 def wald_test(
     rows: Rows, anchors: Anchors, settings: Wald, alternative: Alternative
@@ -116,6 +121,7 @@ def wald_test(
         n_anchors=len(anchors),
         tolerance=anchors.tolerance_range(),
         shared_tolerance=anchors.shared_tolerance,
+        shared_is_default=anchors.shared_is_default,
         diagnostics=tuple(
             check
             for check in (
@@ -127,6 +133,7 @@ def wald_test(
             if check is not None
         ),
         profile=profile,
+        endless_rows=None if anchors.strict else profile.rescaled(curve.endless_z),
         sketch=sketch_plain(
             CurveOnRows(
                 small_sample(rows), NoisyPoint(fit.inside.coefficients, 0, 0), fit.inside.shift

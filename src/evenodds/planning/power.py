@@ -20,7 +20,7 @@ def power(
     method: str | Method | None = None,
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
 ) -> float:
@@ -43,7 +43,8 @@ def power(
     alternative : {"two-sided", "greater", "less"}
         "greater" means that negatives are flipped more often (beta > alpha).
     tolerance, shared_tolerance : float
-        How well the toss-ups will be known.
+        How well the toss-ups will be known, each and all together. A shared tolerance of
+        None is as wide as the tolerance, as for `Anchors`.
     significance : float, default 0.05
         Level of the test.
     seed : int, default 0

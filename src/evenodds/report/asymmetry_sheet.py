@@ -9,6 +9,7 @@ from evenodds.report.sheet import Key, Sheet, SheetPicture, versions
 from evenodds.report.verdict import (
     headline,
     name_interval,
+    never_shown,
     next_steps,
     show_interval,
     show_pvalue,
@@ -25,12 +26,14 @@ from evenodds.report.words import (
     PVALUE,
     QUESTION,
     UNIFORM_NOISE,
+    known_to,
 )
 
 
 def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
     """Return the sheet of an asymmetry test."""
     equivalence = result.equivalence(view.margin)
+    smallest = result.smallest_margin(view.significance)
     return Sheet(
         question=QUESTION,
         headline=headline(result, view.significance, view.margin),
@@ -40,10 +43,11 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
         facts=facts(result, view.significance),
         page_facts=(
             ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
+            *([("", never_shown(smallest))] if smallest else []),
         ),
         answers={
             "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
-            "equivalence": asdict(equivalence),
+            "equivalence": {**asdict(equivalence), "smallest_margin": smallest},
         },
         checks=result.diagnostics,
         next_steps=next_steps(result, view.significance, view.margin),
@@ -137,9 +141,5 @@ def _settings(result: AsymmetryTestResult) -> str:
 def _tolerance(result: AsymmetryTestResult) -> str:
     if result.n_anchors == 0:
         return ""
-    low, high = result.tolerance
-    own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
-    if high == 0 and result.shared_tolerance == 0:
-        return ", taken as exact"
-    shared = f", shared ±{result.shared_tolerance:g}" if result.shared_tolerance else ""
-    return f", tolerance {own}{shared}"
+    shared, by_default = result.shared_tolerance, result.shared_is_default
+    return f", {known_to(result.tolerance, shared, by_default=by_default)}"

@@ -9,7 +9,7 @@ from evenodds.report.contour_words import NAMES, headline, next_steps, verdict
 from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
 from evenodds.report.verdict import name_interval, show_interval, show_pvalue, with_minus
 from evenodds.report.view import View
-from evenodds.report.words import CLASS_CONDITIONAL_NOISE, FLIP, UNIFORM_NOISE
+from evenodds.report.words import CLASS_CONDITIONAL_NOISE, FLIP, UNIFORM_NOISE, known_to
 
 QUESTION: Final = "Which noise do these labels have?"
 
@@ -112,9 +112,14 @@ def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
     return [
         *lines,
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
-        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours"),
+        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours, {_known_to(result)}"),
         ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
     ]
+
+
+def _known_to(result: ContourTestResult) -> str:
+    shared, by_default = result.shared_tolerance, result.shared_is_default
+    return known_to(result.tolerance, shared, by_default=by_default)
 
 
 def _settings(result: ContourTestResult) -> str:
@@ -193,12 +198,14 @@ def _assumptions(result: ContourTestResult) -> list[Assumption]:
 
 def _python(result: ContourTestResult) -> str:
     grouped = any(check.name == "groups" for check in result.diagnostics)
+    stated = f", shared_tolerance={result.shared_tolerance:g}"
+    shared = "" if result.shared_is_default else stated
     return "\n".join(
         [
             "import evenodds as eo",
             "",
             f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
-            "anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances)",
+            f"anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances{shared})",
             "result = eo.contour_test(",
             "    X, y, anchors,",
             f"    engine={result.engine!r},",

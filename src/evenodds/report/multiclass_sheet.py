@@ -9,7 +9,7 @@ from evenodds.inference.results import Diagnostic
 from evenodds.report.assumptions import UNSEEN, Assumption
 from evenodds.report.confusion_sheet import matrix_facts, matrix_table
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, versions
-from evenodds.report.split_table import INTERVAL, RATES, split_table
+from evenodds.report.split_table import INTERVAL, RATES, shared_errors, split_table
 from evenodds.report.verdict import name_interval, show_pvalue, with_minus
 from evenodds.report.view import View
 from evenodds.report.words import FLIP, NOT_REJECTED, PVALUE
@@ -174,6 +174,7 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
         ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
         ("labels", counts),
+        ("toss-ups share", shared_errors(result)),
     ]
     if result.audit is not None:
         lines += [

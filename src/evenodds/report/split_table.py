@@ -55,3 +55,12 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
         ),
         rows=tuple(rows),
     )
+
+
+def shared_errors(result: MulticlassTestResult) -> str:
+    """Say how large an error the toss-ups of a split share."""
+    tested = result.tested
+    low, high = (pick(split.shared_tolerance for split in tested) for pick in (min, max))
+    span = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
+    ways = {"by default" if split.shared_is_default else "as stated" for split in tested}
+    return f"an error of {span} within a split ({', '.join(sorted(ways))})"

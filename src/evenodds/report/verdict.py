@@ -4,6 +4,7 @@ A verdict never claims more than the test shows. A rejection speaks against unif
 noise; anything else is a failure to reject, with what could still be true.
 """
 
+import math
 from typing import Final
 
 from evenodds.inference.prior import PriorTestResult
@@ -92,10 +93,7 @@ def next_steps(
             steps.append("To ask about either class, test again with alternative 'two-sided'.")
         steps.append("To find smaller asymmetries, collect more rows or more toss-up cases.")
         if margin is None or result.equivalence(margin).pvalue >= significance:
-            steps.append(
-                "To support uniform noise, test equivalence with a margin you can live with: "
-                "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05."
-            )
+            steps += _equivalence_step(result.smallest_margin(significance))
         return steps
     more, less = flipped_more(result)
     return [
@@ -106,6 +104,46 @@ def next_steps(
         "these labels; corrected_loss does the same for other losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
     ]
+
+
+def _equivalence_step(smallest: float) -> list[str]:
+    """Return the advice to test equivalence, with a margin that can be shown."""
+    margin = max(0.05, math.ceil(25 * smallest) / 20)  # a quarter of it above the smallest
+    if margin >= 1:
+        return []
+    floor = f" ({never_shown(smallest)})" if smallest else ""
+    return [
+        f"To support uniform noise, test equivalence with a margin you can live with{floor}: "
+        f"result.equivalence(margin={margin:g}), or --gate equivalence --margin {margin:g}."
+    ]
+
+
+def never_shown(smallest: float) -> str:
+    """Say which margins no number of rows can show."""
+    if smallest >= 1:
+        return "no margin can be shown with these anchors, however many rows"
+    return (
+        f"none below {_rounded_up(smallest):g} can be shown with these anchors, whatever the rows"
+    )
+
+
+def refused_margin(result: AsymmetryTestResult, margin: float, significance: float) -> str | None:
+    """Return why a gate of this margin could never pass; None where it could."""
+    smallest = result.smallest_margin(significance)
+    if margin >= smallest or result.equivalence(margin).pvalue < significance:
+        return None
+    wider = "" if smallest >= 1 else f"give a margin above {_rounded_up(smallest):g}, or "
+    return (
+        f"--margin is {margin:g} but {result.n_anchors} anchors known to "
+        f"±{result.tolerance[1]:g} each and ±{result.shared_tolerance:g} together cannot show "
+        f"that, however many rows there are: {wider}state surer anchors (--tolerance, "
+        "--shared-tolerance)."
+    )
+
+
+def _rounded_up(margin: float) -> float:
+    """Return a margin to three digits, no smaller than it is."""
+    return math.ceil(1000 * margin) / 1000
 
 
 def show_pvalue(pvalue: float) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.encoding.base import Encoding
+from evenodds.rows.source import read_features
 from evenodds.rows.tables.base import Table
 from evenodds.rows.tables.numpy_files import map_npy
 from evenodds.rows.tables.opening import open_table
@@ -34,6 +35,34 @@ def whole(table: Table) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - only tables need it
 
     return pa.Table.from_batches([batch for _, batch in table.batches(table.names)])
+
+
+def points_unread(given: "pa.Table") -> tuple[FloatArray, tuple[str, ...]]:
+    """Return no points yet: columns of text wait for the encoding of the data."""
+    if given.num_rows == 0:
+        raise AnchorError("anchors is empty: give at least one point.")
+    return np.empty((given.num_rows, 0)), tuple(given.column_names)
+
+
+def read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
+    """Return anchor points as a float matrix, with column names where they have them."""
+    features = points if isinstance(points, dict) else read_features(points, "anchors")
+    names = None
+    if isinstance(features, dict):
+        names = tuple(features)
+        features = np.column_stack(list(features.values())) if features else np.empty((0, 0))
+    matrix = np.array(features, dtype=np.float64)
+    if len(matrix) == 0:
+        raise AnchorError("anchors is empty: give at least one point.")
+    bad = ~np.isfinite(matrix)
+    if bad.any():
+        row, column = (int(places[0]) for places in np.nonzero(bad))
+        where = repr(names[column]) if names is not None else column
+        raise AnchorError(
+            f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
+            f"{row}, column {where}: an anchor needs every feature."
+        )
+    return matrix, names
 
 
 def encode_points(encoding: Encoding, given: "pa.Table") -> FloatArray:

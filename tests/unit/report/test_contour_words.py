@@ -43,6 +43,9 @@ def _result(*pvalues, line=None, agreement=None):
         n_rows=1000,
         n_features=2,
         n_anchors=12,
+        tolerance=(0.0, 0.0),
+        shared_tolerance=0.0,
+        shared_is_default=True,
         diagnostics=(),
     )
 

@@ -222,6 +222,9 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         n_rows=round(rows.total_weight),
         n_features=rows.n_features,
         n_anchors=len(anchors),
+        tolerance=anchors.tolerance_range(),
+        shared_tolerance=anchors.shared_tolerance,
+        shared_is_default=anchors.shared_is_default,
         diagnostics=tuple(check for check in checks if check is not None),
     )
 

@@ -11,7 +11,7 @@ from evenodds.inference.provenance import versions_in_use
 from evenodds.inference.results import Diagnostic, check_schema
 from evenodds.validation import check_between
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Noise = Literal["clean", "uniform", "class-conditional", "instance-dependent"]
 Rate = Literal["alpha", "beta", "asymmetry"]
@@ -109,6 +109,9 @@ class ContourTestResult(Presented):
         The two labels.
     n_rows, n_features, n_anchors : int
         Sizes; rows are counted with their frequency weights.
+    tolerance, shared_tolerance, shared_is_default
+        Smallest and largest tolerance of the anchors, the error common to all, and whether that
+        was worked out from the tolerances, not stated.
     diagnostics : tuple of Diagnostic
         What was checked, and what to doubt.
     versions : dict
@@ -130,6 +133,9 @@ class ContourTestResult(Presented):
     n_rows: int
     n_features: int
     n_anchors: int
+    tolerance: tuple[float, float]
+    shared_tolerance: float
+    shared_is_default: bool
     diagnostics: tuple[Diagnostic, ...]
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
@@ -201,6 +207,7 @@ class ContourTestResult(Presented):
             known["agreement"] = Agreement(**known["agreement"])
         known["contours"] = tuple(Contour(**contour) for contour in known["contours"])
         known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
+        known["tolerance"] = tuple(known["tolerance"])
         known["cases"] = tuple(tuple(case) for case in known["cases"])
         known["rate_covariance"] = tuple(tuple(row) for row in known["rate_covariance"])
         return cls(**known)

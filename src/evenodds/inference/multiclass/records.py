@@ -34,6 +34,8 @@ def untested_record(
         null_ratio=len(split.negative) / len(split.positive),
         n_rows=round(float(counts[list(sides)].sum())),
         n_anchors=0 if anchors is None else len(anchors),
+        shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
+        shared_is_default=anchors is not None and anchors.shared_is_default,
         untested=f"no toss-ups were given for it{even}." if anchors is None else "",
     )
 

@@ -12,7 +12,7 @@ from evenodds.inference.provenance import versions_in_use
 from evenodds.inference.results import Diagnostic, check_schema
 from evenodds.validation import check_between
 
-MULTICLASS_SCHEMA = 1
+MULTICLASS_SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,8 @@ class SplitRecord:
         a pair they differ by the asymmetry, so that one near 0 may be estimated below it.
     n_rows, n_anchors : int
         Rows labelled with a class of either side; toss-ups.
+    shared_tolerance, shared_is_default
+        Error common to its toss-ups, and whether that was worked out from their tolerances.
     untested : str
         Why the split was not tested; empty where it was.
     diagnostics : tuple of Diagnostic
@@ -54,6 +56,8 @@ class SplitRecord:
     null_ratio: float
     n_rows: int
     n_anchors: int
+    shared_tolerance: float = 0.0
+    shared_is_default: bool = False
     statistic: float | None = None
     pvalue: float | None = None
     adjusted_pvalue: float | None = None
