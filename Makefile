@@ -31,6 +31,7 @@ bench-data: .venv/installed-bench
 
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run
+	$(BIN)/python -m tests.calibration.leaning
 	$(BIN)/python -m tests.calibration.elicited
 	$(BIN)/python -m tests.calibration.losses
 	$(BIN)/python -m tests.calibration.audit

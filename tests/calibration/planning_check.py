@@ -89,6 +89,7 @@ def arguments(cell: Cell, method: str) -> dict[str, object]:
         "n_rows": cell.n,
         "n_anchors": cell.k,
         "tolerance": cell.tolerance,
+        "shared_tolerance": cell.shared,
         "method": method,
     }
 

@@ -124,9 +124,9 @@ def boundary_test(
         best,
         profile,
         reference,
-        endless_rows=profile.rescaled(lambda place: walked(place).endless_z)
+        endless_z=tuple(walked(place).endless_z for place in profile.asymmetries)
         if null.anchor_error > 0
-        else None,
+        else (),
         at_anchors=_at_anchors(null, statistic.equation, audit),
         checks=(
             tipping_point(null, _stated(statistic.equation), alternative, reference)

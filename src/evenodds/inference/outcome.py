@@ -41,7 +41,7 @@ def outcome(
     profile: Profile,
     reference: Reference,
     *,
-    endless_rows: Profile | None = None,
+    endless_z: tuple[float, ...] = (),
     at_anchors: AtAnchors,
     checks: Iterable[Diagnostic | None],
     sketch: Sketch,
@@ -72,7 +72,7 @@ def outcome(
         shared_is_default=anchors is not None and anchors.shared_is_default,
         diagnostics=(*(check for check in checks if check is not None), *data_notes(rows)),
         profile=profile,
-        endless_rows=endless_rows,
+        endless_z=endless_z,
         reference=reference,
         sketch=sketch,
     )

@@ -6,7 +6,6 @@ as ``Delta_0`` rises. From it: the test (at 0), the estimate (its root), interva
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -160,10 +159,6 @@ class Profile:
         """Return half the distance between where z passes two values; 1 where it does not."""
         low, high = self.crossing(above, -1), self.crossing(below, 1)
         return 1.0 if low is None or high is None else (high - low) / 2
-
-    def rescaled(self, z: Callable[[float], float]) -> "Profile":
-        """Return another z of the same root at the same knots."""
-        return Profile(self.asymmetries, tuple(map(z, self.asymmetries)), self.estimate)
 
     def crossing(self, critical: float, direction: int) -> float | None:
         """Return where z first passes `critical` on the way out from the estimate."""

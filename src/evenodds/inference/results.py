@@ -123,9 +123,10 @@ class AsymmetryTestResult(Presented):
         What was checked, and what to doubt.
     profile : Profile
         Table of the statistic as a function of the hypothesised asymmetry.
-    endless_rows : Profile or None
-        The same with the curve known exactly and the anchors as they are: what rows without end
-        would leave. None where rows alone can settle any asymmetry.
+    endless_z : tuple of float
+        The statistic at the asymmetries of the profile if the curve were known exactly and the
+        anchors as they are: what rows without end would leave. Empty where rows alone can settle
+        any asymmetry.
     reference : Reference
         What the statistic is compared with: a standard normal, or bootstrap draws.
     sketch : Sketch
@@ -167,7 +168,7 @@ class AsymmetryTestResult(Presented):
     shared_is_default: bool
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
-    endless_rows: Profile | None = None
+    endless_z: tuple[float, ...] = ()
     reference: Reference = field(default_factory=Reference)
     sketch: Sketch
     flip_rates: tuple[FlipRate, ...] = ()
@@ -199,11 +200,12 @@ class AsymmetryTestResult(Presented):
         can show none.
         """
         check_between(significance, "significance", 0, 1, closed="neither")
-        if self.endless_rows is None:
+        if not self.endless_z:
             return 0.0
         above, _ = self.reference.critical(significance, "greater")
         _, below = self.reference.critical(significance, "less")
-        return max(self.endless_rows.half_width(above, below), 0.0)
+        endless = Profile(self.profile.asymmetries, self.endless_z, self.profile.estimate)
+        return max(endless.half_width(above, below), 0.0)
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
         """Return the mean posteriors that retain uniform noise; None without any.
@@ -243,8 +245,7 @@ class AsymmetryTestResult(Presented):
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
         known = whole_fields(cls, values)
         known["tolerance"] = tuple(known["tolerance"])
-        if known["endless_rows"] is not None:
-            known["endless_rows"] = read_profile(known["endless_rows"])
+        known["endless_z"] = tuple(known["endless_z"])
         known["flip_rates"] = tuple(FlipRate(**record) for record in known["flip_rates"])
         known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
@@ -254,14 +255,10 @@ def whole_fields(record: type, values: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a stored result, with the records that every test has rebuilt."""
     known = check_schema(record, values)
     known["diagnostics"] = tuple(Diagnostic(**check) for check in known["diagnostics"])
-    known["profile"] = read_profile(known["profile"])
+    table = known["profile"]
+    known["profile"] = Profile(tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"])
     known["reference"] = Reference(tuple(known["reference"]["draws"]))
     return known
-
-
-def read_profile(table: dict[str, Any]) -> Profile:
-    """Rebuild a table of z."""
-    return Profile(tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"])
 
 
 def check_schema(

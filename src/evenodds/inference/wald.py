@@ -133,7 +133,7 @@ def wald_test(
             if check is not None
         ),
         profile=profile,
-        endless_rows=None if anchors.strict else profile.rescaled(curve.endless_z),
+        endless_z=() if anchors.strict else tuple(map(curve.endless_z, profile.asymmetries)),
         sketch=sketch_plain(
             CurveOnRows(
                 small_sample(rows), NoisyPoint(fit.inside.coefficients, 0, 0), fit.inside.shift

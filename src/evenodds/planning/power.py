@@ -77,7 +77,7 @@ def power(
     >>> few = eo.power("rare", noise, n_rows=1000, n_anchors=4)
     >>> many = eo.power("rare", noise, n_rows=8000, n_anchors=4)
     >>> round(few, 1), round(many, 1)
-    (0.3, 0.9)
+    (0.3, 0.7)
     """
     question = read_question(
         design,

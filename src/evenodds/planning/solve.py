@@ -93,8 +93,8 @@ def anchors_needed(
     --------
     >>> import evenodds as eo
     >>> noise = eo.ClassConditionalNoise(alpha=0.05, beta=0.15)
-    >>> few = eo.anchors_needed("rare", noise, n_rows=10_000)
-    >>> many = eo.anchors_needed("rare", noise, n_rows=5_000)
+    >>> few = eo.anchors_needed("rare", noise, n_rows=20_000)
+    >>> many = eo.anchors_needed("rare", noise, n_rows=10_000)
     >>> few < many
     True
     """

@@ -113,7 +113,9 @@ def local_test(
             if check is not None
         ),
         profile=profile,
-        endless_rows=profile.rescaled(endless.z) if endless.standard_error(0.0) > 0 else None,
+        endless_z=tuple(map(endless.z, profile.asymmetries))
+        if endless.standard_error(0.0) > 0
+        else (),
         sketch=Sketch(
             n_rows_seen=rows.total_weight,
             anchors=spread_out(

@@ -1,0 +1,159 @@
+"""Anchors that all lean the same way inside their tolerance: ``make calibration``.
+
+An expert is off by the same lean at every toss-up. Leans are drawn evenly over the tolerance,
+or lie at its very edge; the anchors are told the tolerance and nothing else.
+"""
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+import evenodds as eo
+from evenodds.inference.noise_aware import FittedRows
+from evenodds.inference.null_test import null_statistic
+from evenodds.rows.source import read_rows
+from evenodds.simulation.curves import LinearIndex
+from evenodds.simulation.world import World
+from tests.calibration.cells import WORLDS
+
+TOLERANCE = 0.05
+AT_THE_EDGE = 0.15
+METHODS = ("boundary", "joint", "wald", "local")
+CRITICAL = stats.norm.isf(0.025)
+
+
+def _normal(n, rng):
+    return rng.normal(size=(n, 3))
+
+
+def _box(k, rng):
+    return rng.uniform(-2, 2, size=(k, 3))
+
+
+LEANING_WORLDS = {
+    "paper, near": (WORLDS["paper, near"], 0.1),
+    "three features": (
+        World(
+            name="three features",
+            draw_features=_normal,
+            index=LinearIndex(np.array([0.0, 1.5, -1.0, 0.5])),
+            draw_anchor_seeds=_box,
+        ),
+        0.2,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting to simulate; `edge` puts every anchor at the edge of the tolerance."""
+
+    world: str
+    n: int
+    k: int
+    edge: bool
+
+    @property
+    def tests(self) -> dict[str, tuple[eo.Boundary | eo.Joint, float | None]]:
+        """Methods with the shared tolerance they are told; the default's alone in most cells."""
+        asked = {"boundary": (eo.Boundary(), None)}
+        if self.world == "paper, near":
+            asked["joint"] = (eo.Joint(), None)
+        if self.world == "paper, near" and self.k == 6:
+            asked["none shared"] = (eo.Boundary(), 0.0)
+        return asked
+
+    def rejects(self, seed: int, run: int) -> list[bool]:
+        """Tell which of the tests reject uniform noise."""
+        rng = np.random.default_rng([seed, run])
+        world, rate = LEANING_WORLDS[self.world]
+        lean = TOLERANCE if self.edge else rng.uniform(-TOLERANCE, TOLERANCE)
+        X, true = world.draw_rows(self.n, rng)
+        labels = eo.UniformNoise(rate).flip(true, rng)
+        points = replace(world, anchor_bias=lean).draw_anchors(self.k, rng).points
+        rows = read_rows(X, labels)
+        fitted = FittedRows.of(rows)
+        found = []
+        for method, shared in self.tests.values():
+            anchors = eo.Anchors(points, tolerance=TOLERANCE, shared_tolerance=shared)
+            z, _ = null_statistic(rows, anchors, method, fitted)
+            found.append(abs(z) > CRITICAL)
+        return found
+
+
+CELLS = tuple(
+    Cell(world, n, k, edge)
+    for edge in (False, True)
+    for world in LEANING_WORLDS
+    for n in (2000, 8000)
+    for k in (6, 12)
+)
+
+
+def highest_level(runs: int, cells: int) -> int:
+    """Return the most rejections that a level of 5 % leaves likely in all of `cells`."""
+    return int(stats.binom.ppf(1 - 1e-3 / cells, runs, 0.05))
+
+
+def margin_and_half_width(world: str, method: str, n: int, seed: int = 62) -> tuple[float, float]:
+    """Return the smallest margin, and half the width of the 90 % interval it is the limit of."""
+    rng = np.random.default_rng(seed)
+    place, rate = LEANING_WORLDS[world]
+    X, true = place.draw_rows(n, rng)
+    anchors = eo.Anchors(place.draw_anchors(12, rng).points, tolerance=TOLERANCE)
+    result = eo.asymmetry_test(X, eo.UniformNoise(rate).flip(true, rng), anchors, method=method)
+    interval = result.confidence_interval(0.9)
+    return result.smallest_margin(0.05), (interval.high - interval.low) / 2
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    runs, failures = options.runs, 0
+    tests = sum(len(cell.tests.keys() - {"none shared"}) for cell in CELLS if not cell.edge)
+    level = highest_level(runs, tests) / runs
+    print("| lean | world | rows | anchors | boundary | joint | bound | boundary, none shared |")
+    print("|---|---|---|---|---|---|---|---|")
+    with ProcessPoolExecutor(options.workers) as pool:
+        for cell in CELLS:
+            found = list(pool.map(partial(cell.rejects, 61), range(runs), chunksize=20))
+            rates = dict(zip(cell.tests, np.mean(found, axis=0), strict=True))
+            bound = AT_THE_EDGE if cell.edge else level
+            bad = any(rate > bound for test, rate in rates.items() if test != "none shared")
+            failures += bad
+            boundary, joint, alone = (
+                f"{rates[test]:.3f}" if test in rates else ""
+                for test in ("boundary", "joint", "none shared")
+            )
+            lean = "all at the edge" if cell.edge else "drawn within ±0.05"
+            print(
+                f"| {lean} | {cell.world} | {cell.n:,} | {cell.k} | {boundary} | {joint} | "
+                f"at most {bound:.3f} | {alone} |" + ("  <-- out of bounds" if bad else ""),
+                flush=True,
+            )
+    print("| world | method | smallest margin from 4,000 rows | from 1,000,000 | half of its interval |")
+    print("|---|---|---|---|---|")
+    for world in LEANING_WORLDS:
+        for method in METHODS:
+            few, _ = margin_and_half_width(world, method, 4000)
+            smallest, half = margin_and_half_width(world, method, 1_000_000)
+            bad = not smallest < half < max(1.05 * smallest, 0.01)
+            failures += bad
+            print(
+                f"| {world} | {method} | {few:.3f} | {smallest:.3f} | {half:.3f} |"
+                + ("  <-- out of bounds" if bad else ""),
+                flush=True,
+            )
+    print(f"{failures} out of bounds")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
