@@ -84,7 +84,12 @@ BAD_INPUT = {
     "a tolerance out of range": ["--label", "diagnosis", "--tolerance", "0.6"],
     "a gate without its margin": ["--label", "diagnosis", "--gate", "equivalence"],
     "a gate that no rows could pass": [
-        "--label", "diagnosis", "--gate", "equivalence", "--margin", "0.001"
+        "--label",
+        "diagnosis",
+        "--gate",
+        "equivalence",
+        "--margin",
+        "0.001",
     ],
     "an unknown option": ["--label", "diagnosis", "--tolerence", "0.1"],
     "an unknown method": ["--label", "diagnosis", "--method", "magic"],
