@@ -122,9 +122,8 @@ def never_shown(smallest: float) -> str:
     """Say which margins no number of rows can show."""
     if smallest >= 1:
         return "no margin can be shown with these anchors, however many rows"
-    return (
-        f"none below {_rounded_up(smallest):g} can be shown with these anchors, whatever the rows"
-    )
+    least = _rounded_up(smallest)
+    return f"none below {least:g} can be shown with these anchors, however many rows"
 
 
 def refused_margin(result: AsymmetryTestResult, margin: float, significance: float) -> str | None:
