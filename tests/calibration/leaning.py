@@ -71,7 +71,7 @@ class Cell:
     def tests(self) -> dict[str, tuple[eo.Boundary | eo.Joint, float | None]]:
         """Methods with the shared tolerance they are told; the default's alone in most cells."""
         asked = {"boundary": (eo.Boundary(), None)}
-        if self.world == "paper, near":
+        if self.world == "paper, near" and (self.k == 6 or not self.edge):
             asked["joint"] = (eo.Joint(), None)
         if self.world == "paper, near" and self.k == 6:
             asked["none shared"] = (eo.Boundary(), 0.0)
