@@ -90,7 +90,7 @@ def test_the_result_survives_json(result):
 
 
 def test_an_older_schema_is_refused(result):
-    with pytest.raises(eo.InputError, match="schema version 0 but this evenodds reads 1"):
+    with pytest.raises(eo.InputError, match="schema version 0 but this evenodds reads 2"):
         eo.ContourTestResult.from_dict({**result.to_dict(), "schema_version": 0})
 
 
