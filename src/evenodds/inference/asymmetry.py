@@ -9,7 +9,7 @@ from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.audit.sample import Audit, check_stands_alone
 from evenodds.inference.boundary import Boundary, boundary_test
-from evenodds.inference.few_rows import check_rarer_label
+from evenodds.inference.few_rows import check_columns, check_rarer_label
 from evenodds.inference.joint import Joint, joint_test
 from evenodds.inference.local.method import Local, local_test
 from evenodds.inference.outcome import ignored_check
@@ -177,6 +177,8 @@ def run_on_rows(
 ) -> AsymmetryTestResult:
     """Run a test on any source of rows; see `asymmetry_test`."""
     check_rarer_label(rows)
+    if isinstance(settings, Boundary | Joint):
+        check_columns(rows, _name(settings))
     if anchors is None:
         return _run(rows, None, settings, alternative, audit)
     known = anchors.beside(rows)

@@ -21,15 +21,14 @@ from evenodds.inference.diagnostics import (
     groups_check,
     leave_one_out,
     range_check,
-    root_check,
     rows_check,
     step_check,
     tipping_point,
 )
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.free_checks import anchor_check, curve_shape_check
+from evenodds.inference.label_bounds import rate_bounds_of
 from evenodds.inference.noise_aware import (
-    LIMITS,
     BoundaryStatistic,
     Direction,
     FittedRows,
@@ -40,11 +39,17 @@ from evenodds.inference.noise_aware import (
     nuisance_inverse,
     shape_blind,
 )
-from evenodds.inference.outcome import Asked, AtAnchors, outcome
+from evenodds.inference.outcome import (
+    Asked,
+    AtAnchors,
+    bound_check,
+    outcome,
+    reason_to_withhold,
+)
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketching import sketch_noise_aware
-from evenodds.inference.tracing import walk
+from evenodds.inference.tracing import WIDEST, walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
 from evenodds.model.bending.free_rates import fit_free_rates
 from evenodds.model.noisy import NoisyFit
@@ -101,7 +106,9 @@ def boundary_test(
     statistic = boundary_statistic(fitted, equations, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
     walked = Remembered(statistic.at)
-    profile = walk(walked, LIMITS, sparing=bool(problem.samples))
+    bounds = rate_bounds_of(problem, fitted.plain_coefficients)
+    limits = bounds.limits(WIDEST)
+    profile = walk(walked, limits, sparing=bool(problem.samples))
     reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
     free = fit_free_rates(problem.small, fitted.plain_coefficients)
@@ -124,6 +131,8 @@ def boundary_test(
         best,
         profile,
         reference,
+        bounds=bounds,
+        withheld=reason_to_withhold(null_fit, profile.estimate, profile(profile.estimate), limits),
         endless_z=tuple(walked(place).endless_z for place in profile.asymmetries)
         if null.anchor_error > 0
         else (),
@@ -145,7 +154,7 @@ def boundary_test(
             audit_size_check(null_fit, problem.audit),
             curve_shape_check(problem, free),
             range_check(problem.rows, points) if points is not None else None,
-            root_check(profile),
+            bound_check(profile, best.point.rate, bounds, limits),
             step_check(null_fit),
             rows_check(rows),
             groups_check(rows),

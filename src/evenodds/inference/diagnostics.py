@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import BoundaryStatistic, Direction
-from evenodds.inference.profile import Alternative, Profile, Reference
+from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Diagnostic
 from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_problem import small_sample
@@ -59,22 +59,6 @@ def tipping_point(
         message=(
             f"If the true posterior at the anchors were {moved:.2f} on average instead of "
             f"{stated:.2f}, the test would {outcome} at 5%."
-        ),
-    )
-
-
-def root_check(profile: Profile) -> Diagnostic | None:
-    """Say so where no asymmetry makes the statistic zero; None where one does."""
-    left = abs(profile(profile.estimate))
-    if left < 0.01:
-        return None
-    return Diagnostic(
-        name="estimate",
-        statistic=left,
-        concern=True,
-        message=(
-            "No asymmetry that could be tried fits these labels and anchors; the estimate is only "
-            "where the search ended. Read the direction, not the size."
         ),
     )
 

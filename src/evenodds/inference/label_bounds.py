@@ -52,8 +52,8 @@ def rate_bounds_of(problem: NoisyProblem, plain_coefficients: FloatArray) -> Rat
 def _lowest_share(counted: FloatArray, others: FloatArray) -> float:
     """Return an upper limit of the share of `counted` in the first bins, the lowest of all cuts."""
     total = np.cumsum(counted + others)
-    share = np.cumsum(counted) / np.maximum(total, 1e-300)
-    room = ROOM**2 / np.maximum(total, 1e-300)
-    upper = share + room / 2 + np.sqrt(room * share * (1 - share) + room**2 / 4)
     enough = total >= FEWEST_ROWS
-    return float(np.min(upper[enough] / (1 + room[enough]), initial=1.0))
+    share = np.cumsum(counted)[enough] / total[enough]
+    room = ROOM**2 / total[enough]
+    upper = share + room / 2 + np.sqrt(room * share * (1 - share) + room**2 / 4)
+    return float(np.min(upper / (1 + room), initial=1.0))

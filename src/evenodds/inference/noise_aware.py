@@ -24,8 +24,6 @@ from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
 
-# Asymmetries that a noise rate of at most 0.49 leaves room for, less a hair.
-LIMITS = (-0.97, 0.97)
 # Information below this share of all is what rounding leaves of none.
 ROUNDING = 1e-9
 

@@ -45,22 +45,28 @@ def index_starts(
     problem: NoisyProblem, evidence: Evidence, near: NoisyPoint
 ) -> Iterator[NoisyPoint]:
     """Return starts of several noise rates along the direction of a curve at hand."""
-    outside = problem.outside(near).coefficients[1:]
-    moments = problem.rows.sum_over_rows(IndexMoments(outside, problem.scaling.shift))
-    counts = problem.rows.sum_over_rows(
-        IndexCounts(outside, problem.scaling.shift, moments.mean, moments.spread)
-    )
+    moments, positives, negatives = index_counts(problem, near.coefficients)
     index = Index(
         slopes=near.coefficients[None, 1:],
         mean=np.array([moments.mean]),
         spread=np.array([moments.spread]),
-        positives=counts.positives[None, :],
-        negatives=counts.negatives[None, :],
+        positives=positives[None, :],
+        negatives=negatives[None, :],
         pulls=evidence.pull[None, :],
     )
     few = problem.rows.n_rows < FEW_ROWS_A_PARAMETER * len(near.coefficients)
     for coefficients, rate in grid_starts(index, evidence, near.asymmetry, few_rows=few):
         yield NoisyPoint(coefficients[0], float(rate[0]), near.asymmetry)
+
+
+def index_counts(
+    problem: NoisyProblem, coefficients: FloatArray
+) -> "tuple[IndexMoments, FloatArray, FloatArray]":
+    """Return the moments of an index, and the positive and negative labels in bins along it."""
+    slopes, shift = problem.scaling.rescaled(coefficients)[1:], problem.scaling.shift
+    moments = problem.rows.sum_over_rows(IndexMoments(slopes, shift))
+    counts = problem.rows.sum_over_rows(IndexCounts(slopes, shift, moments.mean, moments.spread))
+    return moments, counts.positives, counts.negatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,10 +15,13 @@ from evenodds.planning.hindsight import could_have_found
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
+CANNOT_TELL: Final = "These data cannot tell"
 
 
 def verdict(result: Profiled, significance: float = 0.05) -> str:
     """Return the outcome of a test of an asymmetry in two or three sentences."""
+    if is_withheld(result):
+        return f"{CANNOT_TELL}: {_reason(result)}."
     interval = result.confidence_interval(1 - significance)
     if result.pvalue < significance:
         sentences = [_rejection(result, significance), _size(result, interval)]
@@ -45,6 +48,8 @@ def verdict(result: Profiled, significance: float = 0.05) -> str:
 
 def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
+    if is_withheld(result):
+        return f"{CANNOT_TELL} whether one class is flipped more often."
     more, less = flipped_more(result)
     doubted = _doubted(result)
     small = result.equivalence(margin).pvalue < significance
@@ -57,10 +62,12 @@ def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05)
                 f"{less}{by_how_much}."
             )
         return f"Yes: {more} is flipped more often than {less}{by_how_much}."
-    if small and doubted:
-        return f"It seems not by much, with reasons to doubt: any difference looks below {size}."
     if small:
-        return f"Not by much: any difference is shown to be below {size}, though not to be none."
+        return (
+            f"It seems not by much, with reasons to doubt: any difference looks below {size}."
+            if doubted
+            else f"Not by much: any difference is shown to be below {size}, though not to be none."
+        )
     if _leans_away(result, significance):
         return f"Not that way round: {_asked_about(result)}; the labels lean the other way."
     reserve = ", with reasons to doubt" if doubted else ""
@@ -86,6 +93,11 @@ def next_steps(
 
     With a `margin`, what it already shows is not asked for again.
     """
+    if is_withheld(result):
+        return [
+            "Collect more rows, or use fewer columns: those that an expert would look at.",
+            "Or look up the true label of some rows, and test these with audit_test.",
+        ]
     settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips"
     if result.pvalue >= significance:
         steps = [f"{settle}, and can hide them."] if _doubted(result) else []
@@ -145,6 +157,16 @@ def _rounded_up(margin: float) -> float:
     return math.ceil(1000 * margin) / 1000
 
 
+def is_withheld(result: Profiled) -> bool:
+    """Tell whether the numbers of a result are withheld."""
+    return math.isnan(result.pvalue)
+
+
+def _reason(result: Profiled) -> str:
+    """Say why numbers are withheld."""
+    return (result.withheld if isinstance(result, AsymmetryTestResult) else None) or ""
+
+
 def show_pvalue(pvalue: float) -> str:
     """Write a p-value with the digits that matter."""
     if pvalue < 0.0001:
@@ -201,8 +223,6 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
     if result.method == "wald":
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
-    if any(check.name == "estimate" for check in result.diagnostics):
-        return ""  # no asymmetry fits, so there is no size to speak of
     more, less = flipped_more(result)
     if result.statistic < 0:
         few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
