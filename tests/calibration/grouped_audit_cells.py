@@ -9,7 +9,8 @@ from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import AuditedLabels
 from evenodds.inference.audit.door import audit_pvalue, given_method
 from evenodds.inference.audit.exact import clopper_pearson
-from evenodds.inference.audit.groups import GroupedRows, worth
+from evenodds.inference.audit.grouped_rows import GroupedRows
+from evenodds.inference.audit.groups import worth
 from evenodds.inference.audit.two_proportions import flips_z
 
 CRITICAL = stats.norm.isf(0.025)

@@ -3,11 +3,14 @@
 from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact_given import fewest_wrong
-from evenodds.inference.audit.groups import GroupedRows, Groupings, degrees_of_freedom
+from evenodds.inference.audit.grouped_rows import GroupedRows
+from evenodds.inference.audit.groups import Groupings, degrees_of_freedom
 from evenodds.inference.results import Diagnostic
 
 # With fewer degrees of freedom than this the t distribution costs much power.
 FEW_DEGREES = 10.0
+# With flips in fewer groups than this, how they go together in that class is hardly seen.
+FEW_FLIPPED = 5
 
 
 def better_than_chance(alpha: float, beta: float) -> Diagnostic:
@@ -64,12 +67,19 @@ def groups_check(
         f"and z is the normal deviate of a t statistic with {degrees:,.1f} degrees of freedom."
     )
     few = degrees < FEW_DEGREES
+    flipped = min(min(one.flipped) for one in groupings)
     if few:
         message += (
             " So few groups carry the variance that only large asymmetries can be found: audit "
             "more groups, not more rows of these."
         )
-    return (Diagnostic(name="groups", message=message, concern=few, statistic=degrees),)
+    if flipped < FEW_FLIPPED:
+        message += (
+            f" In one true class {flipped} group{'s hold' if flipped != 1 else ' holds'} a flip: "
+            "how flips go together there is mostly taken from the other class."
+        )
+    doubt = few or flipped < FEW_FLIPPED
+    return (Diagnostic(name="groups", message=message, concern=doubt, statistic=degrees),)
 
 
 def given_size_check(audit: AuditByGiven, method: str) -> Diagnostic:

@@ -20,7 +20,7 @@ from evenodds.inference.audit.counts import (
 )
 from evenodds.inference.audit.exact import exact_pvalues, exact_z
 from evenodds.inference.audit.exact_given import given_pvalues, given_z, is_countable, is_small
-from evenodds.inference.audit.groups import GroupedRows
+from evenodds.inference.audit.grouped_rows import GroupedRows
 from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.audit.tables import (
     exact_table,
