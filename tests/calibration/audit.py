@@ -85,6 +85,10 @@ def show_groups(runs: int) -> int:
         failures += (cell.alpha == cell.beta and rejected > upper) or min(held) < lowest
         shares = " | ".join(f"{share:.3f}" for share in (plain, rejected, *held))
         print(f"{cell.name} {shares} |", flush=True)
+    for cell in GROUP_LEVEL_CELLS:
+        if cell.shared == "both":
+            alone = judge(cell, runs, declared=1)[1]
+            print(f"\n{cell.name} items alone declared: {alone:.3f}", flush=True)
     return failures
 
 

@@ -132,10 +132,11 @@ def _beta_quantiles(share, mean: float, correlation: float) -> np.ndarray:
     return stats.beta.ppf(share, mean * total, (1 - mean) * total)
 
 
-def judge(cell: GroupCell, runs: int, seed: int = 6) -> np.ndarray:
+def judge(cell: GroupCell, runs: int, seed: int = 6, declared: int = 2) -> np.ndarray:
     """Return how often equal flips are rejected without and with groups, and what is covered.
 
-    Coverage is that of the 95 % intervals of the asymmetry, of alpha and of beta.
+    Coverage is that of the 95 % intervals of the asymmetry, of alpha and of beta. Of items and
+    annotators the first alone may be `declared`.
     """
     key = [seed, cell.groups, cell.rows_each, round(1000 * cell.balance), round(1000 * cell.beta)]
     rng = np.random.default_rng(key)
@@ -143,7 +144,8 @@ def judge(cell: GroupCell, runs: int, seed: int = 6) -> np.ndarray:
     while len(found) < runs:
         true, given, groups, counts = cell.draw(rng)
         if true.any() and not true.all():
-            found.append(_judged(cell, AuditedLabels(true, given, 1, 0), groups, counts))
+            labels = AuditedLabels(true, given, 1, 0)
+            found.append(_judged(cell, labels, groups[:declared], counts))
     return np.mean(found, axis=0)
 
 
@@ -164,7 +166,7 @@ def _judged(cell, labels, groups, counts):
         ("beta", flips.flipped_negative, flips.n_negative),
     ):
         rows = worth(groupings, n, name, 0.95)
-        low, high = clopper_pearson(rows * hits / n, rows, 0.95)
+        low, high = clopper_pearson(rows * (hits / n), rows, 0.95)
         held.append(low <= truths[name] <= high)
     return plain, rejected, *held
 

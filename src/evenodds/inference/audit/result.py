@@ -132,7 +132,7 @@ class AuditTestResult(Presented):
             low, high = inverted(lambda value: z(value, rate).z, estimate, level)
         elif self.groupings:
             rows = worth(self.groupings, n, rate, level)
-            low, high = clopper_pearson(rows * flipped / n, rows, level)
+            low, high = clopper_pearson(rows * (flipped / n), rows, level)
         elif self.method == "boschloo":
             low, high = clopper_pearson(flipped, n, level)
         else:

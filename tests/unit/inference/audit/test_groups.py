@@ -149,6 +149,15 @@ def test_no_flips_at_all_say_nothing_of_how_they_go_together():
     assert result.confidence_interval().high > 0.05
 
 
+@pytest.mark.parametrize("answers", range(2, 12))
+def test_a_class_that_is_always_flipped_may_have_a_rate_of_one(answers):
+    item = np.repeat(np.arange(30), answers)
+    true = (item % 3 == 0).astype(int)
+    result = eo.audit_test(true, np.zeros_like(true), groups=item)
+    assert result.alpha_interval().high == 1
+    assert result.beta_interval().low == 0
+
+
 def test_results_survive_json():
     true, given, item = _answers()
     result = eo.audit_test(true, given, groups=(item, item // 7))
