@@ -180,6 +180,8 @@ GROUP_LEVEL_CELLS = (
     GroupCell(100, 10, 0.2, 0.3, 0.3),
     GroupCell(100, 10, 0.2, 0.05, 0.05, (0.6, 0.1)),
     GroupCell(100, 10, 0.3, 0.1, 0.1, uneven=True),
+    GroupCell(400, 10, 0.05, 0.05, 0.05, (0.6, 0.1)),
+    GroupCell(400, 10, 0.2, 0.05, 0.05, (0.6, 0.1)),
     GroupCell(400, 3, 0.2, 0.05, 0.05),
     GroupCell(400, 10, 0.5, 0.1, 0.1),
     GroupCell(400, 10, 0.2, 0.3, 0.3, (0.1, 0.6)),
@@ -203,6 +205,7 @@ GROUP_LEVEL_CELLS = (
 GROUP_POWER_CELLS = (
     GroupCell(100, 3, 0.5, 0.05, 0.2),
     GroupCell(100, 10, 0.2, 0.05, 0.2),
+    GroupCell(100, 10, 0.3, 0.0, 0.1, (0.0, 0.3)),
     GroupCell(400, 10, 0.2, 0.3, 0.15),
     GroupCell(200, 3, 0.3, 0.25, 0.1, sampled_by="true"),
     GroupCell(200, 10, 0.3, 0.25, 0.1, sampled_by="given", audited=800),

@@ -76,7 +76,7 @@ def groups_check(
     if flipped < FEW_FLIPPED:
         message += (
             f" In one true class {flipped} group{'s hold' if flipped != 1 else ' holds'} a flip: "
-            "how flips go together there is mostly taken from the other class."
+            "how flips go together there is hardly seen, and the test is cautious."
         )
     doubt = few or flipped < FEW_FLIPPED
     return (Diagnostic(name="groups", message=message, concern=doubt, statistic=degrees),)

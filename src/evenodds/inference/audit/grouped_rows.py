@@ -16,7 +16,7 @@ from evenodds.validation import FloatArray
 # A class that shows flips in so many groups counts its own correlation half, that of both half.
 OWN_GROUPS = 10.0
 # Rows at odds with their own group that count as much as "flips come in whole groups".
-AT_ODDS = 3.0
+AT_ODDS = 0.5
 MOST_WAYS = 2
 
 
@@ -149,14 +149,8 @@ def _grouping(positive: ClassInGroups, negative: ClassInGroups, largest: int) ->
     sums = [one.seen_and_possible() for one in classes]
     possible = sum(one.spread * parts[1] for one, parts in zip(classes, sums, strict=True))
     seen = sum(one.spread * parts[0] for one, parts in zip(classes, sums, strict=True))
-    at_odds = positive.at_odds + negative.at_odds
-    # Few flips can hide that they come in whole groups; with none at all nothing is known.
     both = _within_one(seen / possible) if possible > 0 else 1.0
-    both += (1 - both) * AT_ODDS / (AT_ODDS + at_odds)
-    rho = [
-        _leaning_up(parts, both, OWN_GROUPS / (OWN_GROUPS + one.n_flipped))
-        for one, parts in zip(classes, sums, strict=True)
-    ]
+    rho = [_leaning_up(one, parts, both) for one, parts in zip(classes, sums, strict=True)]
     between = _between(positive, negative, math.sqrt(rho[0] * rho[1]))
     shares = [
         (one.squares + one.pairs * correlation) / one.total**2
@@ -183,10 +177,15 @@ def _grouping(positive: ClassInGroups, negative: ClassInGroups, largest: int) ->
     )
 
 
-def _leaning_up(parts: tuple[float, float], both: float, lean: float) -> float:
-    """Return the correlation of a class, drawn up to that of both as far as it is uncertain."""
+def _leaning_up(one: ClassInGroups, parts: tuple[float, float], both: float) -> float:
+    """Return the correlation of a class, drawn up as far as it is uncertain.
+
+    First to that of both classes; then to 1, since few flips can hide that they come in whole
+    groups, and none say nothing.
+    """
     own = _within_one(parts[0] / parts[1]) if parts[1] > 0 else 0.0
-    return own + max(both - own, 0.0) * lean
+    own += max(both - own, 0.0) * OWN_GROUPS / (OWN_GROUPS + one.n_flipped)
+    return own + (1 - own) * AT_ODDS / (AT_ODDS + one.at_odds)
 
 
 def _between(positive: ClassInGroups, negative: ClassInGroups, most: float) -> float:
