@@ -67,7 +67,7 @@ def outcome(
     rate = bounds.rate_within(best.point.rate, profile.estimate)
     return AsymmetryTestResult(
         statistic=null.z,
-        pvalue=reference.pvalue(null.z, asked.alternative),
+        pvalue=math.nan if withheld else reference.pvalue(null.z, asked.alternative),
         asymmetry=None if withheld else profile.estimate,
         # tau sits on its bound up to rounding, which must not make a rate negative.
         alpha=None if withheld else max(rate - profile.estimate / 2, 0.0),
