@@ -96,7 +96,9 @@ def main() -> int:
     runs, failures, started = options.runs, 0, time.process_time()
     bound = most_rejections(runs, 2 * len(CELLS))
     print(f"Rejections at 5 % in {runs} runs of uniform noise, at most {bound / runs:.3f}\n")
-    print("| positives | tau | rows | features | anchors | tolerance | boundary | joint | withheld |")
+    print(
+        "| positives | tau | rows | features | anchors | tolerance | boundary | joint | withheld |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(options.workers) as pool:
         for cell in CELLS:

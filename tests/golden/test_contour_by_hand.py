@@ -142,9 +142,7 @@ def test_wider_noise_is_a_coefficient_of_least_squares(rung, columns):
 
 def test_errors_of_what_is_stated_are_counted_in_wider_noise():
     """The mean gap of hard cases by quadrature over the tolerance, per stated posterior."""
-    anchors = eo.Anchors(
-        np.zeros((5, 1)), posterior=STATED, tolerance=0.09, shared_tolerance=0
-    )
+    anchors = eo.Anchors(np.zeros((5, 1)), posterior=STATED, tolerance=0.09, shared_tolerance=0)
     hard, sure = gaps_by_difficulty(group_anchors(anchors), STATED)
     errors = np.linspace(-0.09, 0.09, 2001)
     true = STATED[:, None] + errors

@@ -82,7 +82,9 @@ def test_interval(data, tolerance, level):
 
 def test_interval_between_tabulated_levels(data):
     X, y, points = data
-    result = eo.asymmetry_test(X, y, eo.Anchors(points, tolerance=0.05), method="wald")
+    result = eo.asymmetry_test(
+        X, y, eo.Anchors(points, tolerance=0.05, shared_tolerance=0), method="wald"
+    )
     critical = stats.norm.isf((1 - 0.937) / 2)
 
     def excess(delta):
@@ -95,7 +97,9 @@ def test_interval_between_tabulated_levels(data):
 @pytest.mark.parametrize("margin", [0.05, 0.123, 0.3])
 def test_equivalence(data, margin):
     X, y, points = data
-    result = eo.asymmetry_test(X, y, eo.Anchors(points, tolerance=0.05), method="wald")
+    result = eo.asymmetry_test(
+        X, y, eo.Anchors(points, tolerance=0.05, shared_tolerance=0), method="wald"
+    )
     tolerance = np.full(4, 0.05)
     above = stats.norm.cdf(_z_by_hand(X, y, points, tolerance, 0.0, EQUAL, margin))
     below = stats.norm.sf(_z_by_hand(X, y, points, tolerance, 0.0, EQUAL, -margin))
@@ -106,7 +110,7 @@ def test_source_covariance(data):
     X, y, points = data
     root = np.random.default_rng(0).normal(size=(4, 4)) * 0.02
     source = root @ root.T
-    anchors = eo.Anchors(points, tolerance=0.05, source_covariance=source)
+    anchors = eo.Anchors(points, tolerance=0.05, shared_tolerance=0, source_covariance=source)
     result = eo.asymmetry_test(X, y, anchors, method="wald")
     z = _z_by_hand(X, y, points, np.full(4, 0.05), 0.0, EQUAL, 0.0, source)
     assert result.statistic == pytest.approx(z, rel=1e-10)

@@ -22,6 +22,8 @@ Alternative = Literal["two-sided", "greater", "less"]
 # A z of this size is beyond any level in use.
 LARGE = 4.5
 HAIR = 1e-12
+# As sure as the labels are of the asymmetries that they do not allow.
+EXCLUDED = 3.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +105,11 @@ class Profile:
         """Return z between the knots without overshooting them.
 
         Beyond the table it is that of its end where that is large already, else 0: nothing is
-        known there.
+        known there. What the labels do not allow is rejected.
         """
+        low, high = self.allowed
+        if asymmetry < low or asymmetry > high:
+            return EXCLUDED if asymmetry < low else -EXCLUDED
         if asymmetry <= self.asymmetries[0] or asymmetry >= self.asymmetries[-1]:
             end = 0 if asymmetry <= self.asymmetries[0] else -1
             known = asymmetry == self.asymmetries[end] or abs(self.z[end]) >= LARGE

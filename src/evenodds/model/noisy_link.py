@@ -11,7 +11,7 @@ from evenodds.model.sums import Moments, shifted
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
-N_BENDS = 2  # square and cube of the linear predictor
+N_BENDS = 3  # along the index: square and cube of the linear predictor, and slower tails
 # Log-odds, and spreads of a feature, beyond which a bend no longer grows: one far row must not
 # decide the test.
 HELD_AT = 8.0
@@ -23,8 +23,10 @@ MOST_FEATURES = 10
 class BendSums:
     """Score and information of bends, and their information with everything else.
 
-    The first bends are the square and the cube of the fitted log-odds; where features are few,
-    their squares and products follow.
+    The first bends are the square and the cube of the fitted log-odds, and tails that fall more
+    slowly. Where features are few, these with their squares and products follow, added to the
+    posterior itself in its standard deviations: on a plateau, where bends of the log-odds move
+    nothing, they still do.
     """
 
     def __init__(
@@ -34,7 +36,8 @@ class BendSums:
         self.means, self.spreads = means, spreads
         n_features = len(means)
         few = n_features <= MOST_FEATURES
-        self.pairs = np.triu_indices(n_features) if few else np.triu_indices(0)
+        # A leading 1 makes the features themselves products too; that of 1 and 1 is left out.
+        self.pairs = tuple(places[1:] for places in np.triu_indices(n_features + 1 if few else 1))
         n_bends = N_BENDS + len(self.pairs[0])
         self.score = np.zeros(n_bends)
         self.information = np.zeros((n_bends, n_bends))
@@ -53,17 +56,27 @@ class BendSums:
         point = self.point
         features = shifted(block.features, self.shift)
         steps = squeezed(features, point.coefficients)
-        log_odds = np.clip(np.log(steps / (1 - steps)), -HELD_AT, HELD_AT)
+        index = np.log(steps / (1 - steps))
+        log_odds = np.clip(index, -HELD_AT, HELD_AT)
         fitted = point.squeeze(steps)
         precision = 1 / (fitted * (1 - fitted))
         if block.weights is not None:
             precision *= block.weights
         along = (1 - 2 * point.rate) * steps * (1 - steps)
         first, second = self.pairs
-        held = np.clip(
-            (features - self.means) / self.spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT
-        ).T
-        bends = np.vstack([log_odds**2, log_odds**3, held[first] * held[second]]) * along
+        held = np.clip((features - self.means) / self.spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT)
+        held = np.vstack([np.ones(len(held)), held.T])
+        spread = np.sqrt(fitted * (1 - fitted))
+        # Tails that fall with the index itself and not with its exponential.
+        tails = np.sign(index) / (1 + np.abs(index))
+        bends = np.vstack(
+            [
+                along * log_odds**2,
+                along * log_odds**3,
+                tails,
+                spread * held[first] * held[second],
+            ]
+        )
         self.score += bends @ (precision * (block.labels - fitted))
         weighted = bends * precision
         self.information += weighted @ bends.T

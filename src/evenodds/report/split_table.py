@@ -61,8 +61,8 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
 
 def shared_errors(result: MulticlassTestResult) -> str:
     """Say how large an error the toss-ups of a split share."""
-    tested = result.tested
-    low, high = (pick(split.shared_tolerance for split in tested) for pick in (min, max))
+    splits = result.splits
+    low, high = (pick(split.shared_tolerance for split in splits) for pick in (min, max))
     span = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
-    ways = {"by default" if split.shared_is_default else "as stated" for split in tested}
+    ways = {"by default" if split.shared_is_default else "as stated" for split in splits}
     return f"an error of {span} within a split ({', '.join(sorted(ways))})"

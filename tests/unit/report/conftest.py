@@ -62,7 +62,7 @@ def doubtful():
     X = rng.normal(size=(1500, 2))
     true = rng.random(1500) < expit(2 * X[:, 0] + 1.5 * X[:, 0] ** 2 - 2)
     given = eo.ClassConditionalNoise(alpha=0.2, beta=0.05).flip(true.astype(int), rng)
-    return eo.asymmetry_test(X, given, eo.Anchors([[9.0, -1.0], [0.5, -0.5], [-1.5, 3.5]]))
+    return eo.asymmetry_test(X, given, eo.Anchors([[0.6, 9.0], [0.7, -0.5], [0.65, 1.5]]))
 
 
 @pytest.fixture(scope="session")

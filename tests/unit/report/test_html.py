@@ -54,7 +54,7 @@ def read(pages):
         ("anchorless", "Where do the toss-ups fall? Not drawn: there are no anchors to draw."),
         ("anchorless", "Where it levels off, that is flips and nothing else; no check"),
         ("doubtful", "What to doubt"),
-        ("doubtful", "The curve bends away from the logistic shape"),
+        ("doubtful", "The curve is not logistic in these columns"),
         ("doubtful", "lie outside the range of the data"),
         ("doubtful", "! doubt"),
         ("plain", "What could this data have found? Not drawn: method 'wald' overstates asymm"),

@@ -70,8 +70,10 @@ def test_other_p_values_are_those_of_the_front_door(method):
 @pytest.mark.parametrize("method", [eo.Boundary(), eo.Wald()], ids=["boundary", "wald"])
 def test_copies_are_tested_by_groups(method):
     where = setting("clustered")
-    found = PValues(where, method)(RUNS)
-    assert found == pytest.approx(one_by_one(where, method), rel=1e-9)
+    found, expected = PValues(where, method)(RUNS), np.array(one_by_one(where, method))
+    told = ~np.isnan(expected)
+    assert found[told] == pytest.approx(expected[told], rel=1e-9)
+    assert not (found[~told] < 0.05).any()  # what a result withholds is never a rejection
 
 
 def test_joint_p_values_need_no_anchors():
