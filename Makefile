@@ -31,6 +31,8 @@ bench-data: .venv/installed-bench
 
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run
+	$(BIN)/python -m tests.calibration.rare
+	$(BIN)/python -m tests.calibration.checks
 	$(BIN)/python -m tests.calibration.leaning
 	$(BIN)/python -m tests.calibration.elicited
 	$(BIN)/python -m tests.calibration.losses
