@@ -15,6 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import evenodds as eo
+from evenodds.planning.correction import RUNS as RUNS_USED
+from evenodds.planning.question import read_question
+from evenodds.planning.solve import plan_rows
 from evenodds.simulation.own_data import PilotWorld
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import many_features
@@ -180,12 +183,22 @@ def compare_all(runs_share: float) -> Iterator[tuple[str, Cell, Comparison]]:
             yield method, cell, Comparison(worked_out(cell, method), rate, runs)
 
 
-def planned_rows(method: str, n_features: int, **effort: int) -> int:
-    """Return the rows that a plan asks for."""
-    world = many_features(n_features)
-    return eo.sample_size(
-        world, PLANNED_NOISE, power=WANTED, method=method, **PLANNED_SETTINGS, **effort
+def planned_rows(method: str, n_features: int) -> tuple[int, int]:
+    """Return the rows that a plan asks for: by the formula alone, and as `sample_size` does."""
+    question = read_question(
+        many_features(n_features),
+        method=method,
+        alternative="two-sided",
+        tolerance=PLANNED_SETTINGS["tolerance"],
+        shared_tolerance=PLANNED_SETTINGS["shared_tolerance"],
+        significance=0.05,
+        seed=0,
     )
+    wanted = {"n_anchors": PLANNED_SETTINGS["n_anchors"], "power": WANTED}
+    alone, corrected = (
+        plan_rows(question, PLANNED_NOISE, runs=runs, **wanted)[0].n_rows for runs in (0, RUNS_USED)
+    )
+    return alone, corrected
 
 
 def reached(method: str, n_features: int, n_rows: int, runs: int) -> eo.RejectionRate:
@@ -201,10 +214,12 @@ def reached(method: str, n_features: int, n_rows: int, runs: int) -> eo.Rejectio
     )
 
 
-def show_reached(share: float) -> None:
+def show_reached(share: float, only: str | None) -> None:
     """Print the power reached by plans with many columns."""
     for method, p in PLANNED:
-        by_formula, rows = planned_rows(method, p, runs=0), planned_rows(method, p)
+        if only not in (None, method):
+            continue
+        by_formula, rows = planned_rows(method, p)
         rate = reached(method, p, rows, max(round(share * REACHED_RUNS), 1))
         print(
             f"{method:<8}  {p:>2} features  formula alone {by_formula:>6,} rows, plan {rows:>6,}  "
@@ -245,12 +260,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="share of the runs; 1 is all")
     parser.add_argument("--part", choices=["formula", "reached", "pilots"], help="all by default")
+    parser.add_argument("--method", choices=["boundary", "joint"], help="of the part reached")
     parser.add_argument("--out", type=Path, help="a CSV file for the figures of the formula")
     options = parser.parse_args()
     if options.part in (None, "formula"):
         show_formula(options.share, options.out)
     if options.part in (None, "reached"):
-        show_reached(options.share)
+        show_reached(options.share, options.method)
     if options.part in (None, "pilots"):
         show_pilots(options.share)
     return 0
