@@ -10,12 +10,15 @@ import functools
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from tests.calibration.planning_check import (
     CELLS,
     JOINT_CELLS,
     METHODS,
+    WANTED,
     measured,
+    reached,
     simulated,
     worked_out,
 )
@@ -75,3 +78,11 @@ def test_joint_is_off_with_few_rows_and_close_with_many():
     many = [abs(gap("joint", cell)) for cell in JOINT_CELLS if cell.n >= 2000]
     assert CLOSE < max(few) < 0.1
     assert max(many) < 0.03
+
+
+def test_a_plan_with_twenty_columns_reaches_its_power():
+    """633 rows, as on the page; the formula alone asks for 332, which reach 0.43."""
+    runs = 60
+    found = reached("joint", 20, 633, runs)
+    low, high = binom.ppf([0.001, 0.999], runs, [WANTED - 0.06, WANTED + 0.06])
+    assert low <= found.rejections <= high

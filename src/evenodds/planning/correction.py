@@ -1,19 +1,18 @@
 """Correcting a plan by simulation where rows are few beside columns and noise.
 
 On exemplary data the curve is known as well as endless rows would know it. With few rows a
-parameter the fitted curve follows chance: its statistic is centred nearer 0 and scatters more.
-How much depends on the world, the noise and the method, so it is measured where the plan is,
-and the plan is worked out again.
+parameter the fitted curve follows chance, and its statistic is centred nearer 0. How much
+depends on the world, the noise and the method, so it is measured where the plan is, and the plan
+is worked out again.
 """
 
 import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.optimize import brentq
 
 from evenodds.errors import ImprecisionWarning
 from evenodds.inference.boundary import Boundary
@@ -35,6 +34,7 @@ MOST_ROUNDS = 5
 # newest answer is averaged.
 SETTLED, NEAR = 0.1, 0.25
 RUNS_A_TASK = 25
+MOST_FACTOR = 2.0
 # Apart from the seeds of whoever simulates the plan again, to check it.
 SEED_OFFSET = 1_000_003
 SHARE_SEED, SHARE_ROWS = 7, 4000
@@ -104,34 +104,33 @@ def _averaged(seen: list[tuple[Point, Shortfall]]) -> Shortfall:
     """Return the newest shortfall, averaged with those measured near it."""
     newest, last = seen[-1]
     near = [short.moved(last.at) for plan, short in seen if plan.distance(newest) < NEAR]
-    return Shortfall(
-        at=last.at,
-        factor=float(np.mean([short.factor for short in near])),
-        spread=float(np.mean([short.spread for short in near])),
-    )
+    return Shortfall(at=last.at, factor=float(np.mean([short.factor for short in near])))
 
 
 def _measured(question: Question, plan: Point, runs: int, workers: int, number: int) -> Shortfall:
-    """Return how the statistic differs from its centre on exemplary data, by simulation."""
-    n_rows = plan.n_rows or 0
-    sign = float(np.sign(plan.noise.asymmetry))
-    means = sign * np.array(
-        [centre.mean for centre in question.centres(plan.noise, n_rows, plan.n_anchors)]
-    )
-    seen = _statistics(question, plan, runs, workers, number)
-    factor = float(np.clip(seen.mean() / max(means.mean(), 1e-9), 0.0, 2.0))
-    # Sets of anchors differ in what they can show; the rest of the scatter is the statistic's.
-    own = float(seen.var(ddof=1)) - factor**2 * float(means.var())
-    return Shortfall(at=n_rows, factor=factor, spread=float(np.sqrt(np.clip(own, 0.25, 4.0))))
+    """Return the factor on z with which the formula rejects as often as simulated data do.
 
-
-def _statistics(
-    question: Question, plan: Point, runs: int, workers: int, number: int
-) -> FloatArray:
-    """Return z of simulated data sets, positive in the direction of the noise.
-
-    Data that could not be tested reject nothing, as z = 0 does.
+    Not the mean of z itself: with few rows some fits go far astray, and it would follow these.
     """
+    rejected = _pvalues(question, plan, runs, workers, number) < question.significance
+    rate = float(np.clip(rejected.mean(), 0.5 / runs, 1 - 0.5 / runs))
+    n_rows = plan.n_rows or 0
+
+    def excess(factor: float) -> float:
+        short = replace(question, shortfall=Shortfall(at=n_rows, factor=factor))
+        return short.power(plan.noise, n_rows, plan.n_anchors) - rate
+
+    if excess(0.0) >= 0:
+        factor = 0.0
+    elif excess(MOST_FACTOR) <= 0:
+        factor = MOST_FACTOR
+    else:
+        factor = float(brentq(excess, 0.0, MOST_FACTOR, xtol=1e-4))
+    return Shortfall(at=n_rows, factor=factor)
+
+
+def _pvalues(question: Question, plan: Point, runs: int, workers: int, number: int) -> FloatArray:
+    """Return p-values of simulated data sets; nan where one could not be tested."""
     if not isinstance(question.design, World):
         raise TypeError("summary numbers cannot be simulated")
     setting = Setting(
@@ -143,15 +142,12 @@ def _statistics(
         shared_tolerance=question.shared_tolerance,
         seed=question.seed + SEED_OFFSET + number,
     )
-    toward: Literal["greater", "less"] = "greater" if plan.noise.asymmetry > 0 else "less"
     done = carry_out(
-        PValues(setting, question.method, toward),
+        PValues(setting, question.method, question.alternative),
         [range(start, min(start + RUNS_A_TASK, runs)) for start in range(0, runs, RUNS_A_TASK)],
         workers=workers,
         size=len,
     )
     if done.interrupted:
         raise KeyboardInterrupt
-    pvalues = np.concatenate([part for part in done.results if part is not None])
-    z: FloatArray = np.nan_to_num(-ndtri(np.clip(pvalues, 1e-300, 1 - 1e-16)), nan=0.0)
-    return z
+    return np.concatenate([part for part in done.results if part is not None])

@@ -21,7 +21,7 @@ from evenodds.simulation.own_data import PilotWorld
 from evenodds.validation import check_between
 
 LEVEL = 0.9
-PILOTS = 40
+PILOTS = 25
 PILOT_SEED = 11
 # A pilot that asks for too few rows also draws pilots that scatter too little. With tails a
 # quarter as large as the level says, the interval holds the rows needed as often as it says.

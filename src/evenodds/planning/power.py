@@ -70,9 +70,9 @@ def power(
     probabilities under the noise; it is where :math:`z` of real data is centred, and the test
     rejects when a normal variable so centred is beyond its critical value. The probability is
     averaged over sets of anchors drawn from the world. With few rows per parameter the fitted
-    curve follows chance, z is centred nearer 0 and scatters more; then mean and spread of z are
-    simulated and put in place of the formula's (docs/planning.md says where, and how close the
-    power reached is to the power promised). Where a test rejects uniform noise too, as "wald"
+    curve follows chance and z is centred nearer 0; then data sets are simulated, and z is scaled
+    so that the formula rejects as often as they do (docs/planning.md says where, and how close
+    the power reached is to the power promised). Where a test rejects uniform noise too, as "wald"
     does on lopsided data, this is no power. Always check a plan that matters with
     `rejection_rate`.
 

@@ -1,6 +1,6 @@
 """What a plan asks: how often would this test, on data like these, reject?"""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,30 +40,24 @@ FEWEST_PILOT_ROWS = 30
 class Shortfall:
     """What few rows do to a statistic, beside its centre on exemplary data.
 
-    Measured `at` a number of rows: the factor on its mean, and its spread. Both are taken to
-    vanish as the root of the rows grows, which is slower than seen where rows are many.
+    Measured `at` a number of rows: the factor on its mean. It is taken to approach 1 as the root
+    of the rows grows, which is slower than seen where rows are many.
     """
 
     at: float
     factor: float
-    spread: float
 
     def of(self, centre: Centre, n_rows: float) -> Centre:
         """Return a centre corrected for a number of rows."""
-        there = self.moved(max(n_rows, self.at))
-        return Centre(centre.mean * there.factor, centre.spread * there.spread)
+        return replace(centre, mean=centre.mean * self.moved(max(n_rows, self.at)).factor)
 
     def moved(self, n_rows: float) -> "Shortfall":
         """Return what this one foretells for another number of rows."""
         share = float(np.sqrt(self.at / n_rows))
-        return Shortfall(
-            at=n_rows,
-            factor=1 - (1 - self.factor) * share,
-            spread=1 - (1 - self.spread) * share,
-        )
+        return Shortfall(at=n_rows, factor=1 - (1 - self.factor) * share)
 
 
-EXACT = Shortfall(at=0.0, factor=1.0, spread=1.0)
+EXACT = Shortfall(at=0.0, factor=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,14 +22,13 @@ def question(design, method="joint"):
 
 
 def test_a_shortfall_vanishes_as_rows_grow():
-    short = Shortfall(at=300, factor=0.6, spread=1.2)
+    short = Shortfall(at=300, factor=0.6)
     found = [short.of(Centre(3.0), n) for n in (100, 300, 1200, 3e12)]
     assert [centre.mean for centre in found] == pytest.approx([1.8, 1.8, 2.4, 3.0], abs=1e-4)
-    assert [centre.spread for centre in found] == pytest.approx([1.2, 1.2, 1.1, 1.0], abs=1e-4)
 
 
 def test_twenty_columns_on_few_rows_reach_less_than_the_formula_says():
-    """Simulated at full length these 332 rows reach 0.40 where the formula says 0.80."""
+    """In 400 runs these 332 rows reach 0.43 where the formula says 0.80."""
     given = {"n_rows": 332, "n_anchors": 6, "method": "joint", "shared_tolerance": 0.0}
     world = many_features(20)
     formula = eo.power(world, NOISE, runs=0, **given)
@@ -77,6 +76,6 @@ def test_a_plan_that_keeps_moving_is_warned_of():
 
 def test_uniform_noise_is_not_corrected():
     asked = question("skewed")
-    short = replace(asked, shortfall=Shortfall(at=2000, factor=0.5, spread=2.0))
+    short = replace(asked, shortfall=Shortfall(at=2000, factor=0.5))
     assert short.power(eo.UniformNoise(0.1), 2000, 4) == asked.power(eo.UniformNoise(0.1), 2000, 4)
     assert asked.shortfall is EXACT
