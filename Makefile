@@ -31,12 +31,14 @@ bench-data: .venv/installed-bench
 
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run
+	$(BIN)/python -m tests.calibration.leaning
 	$(BIN)/python -m tests.calibration.elicited
 	$(BIN)/python -m tests.calibration.losses
 	$(BIN)/python -m tests.calibration.audit
 	$(BIN)/python -m tests.calibration.contour
 	$(BIN)/python -m tests.calibration.local
 	$(BIN)/python -m tests.calibration.multiclass
+	$(BIN)/python -m tests.calibration.scores
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

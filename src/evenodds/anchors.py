@@ -7,17 +7,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import AnchorError
-from evenodds.rows.anchor_points import encode_points, read_anchors, refuse_other_columns
+from evenodds.rows.anchor_points import (
+    features_of,
+    ignored_columns,
+    read_anchors,
+    read_points,
+    refuse_labels,
+    refuse_other_columns,
+    refuse_text,
+    refuse_the_data,
+    unread,
+)
+from evenodds.rows.base import Rows
 from evenodds.rows.door import is_path
-from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.frames import as_arrow, text_table
 from evenodds.rows.row_numbers import read_row_numbers
 from evenodds.rows.source import read_features, shape_of
-from evenodds.rows.values import kind_of
 from evenodds.validation import (
     FloatArray,
     check_between,
     check_vector,
+    default_shared_tolerance,
     join_quoted,
 )
 
@@ -37,34 +47,46 @@ class Anchors:
     points : array, data frame or path
         The same columns as the data, one row an anchor, without an intercept column.
         Columns of a data frame or a file are matched to the data by name, and encoded as the
-        data is: text, formulas, probabilities. Columns ``posterior`` and ``tolerance`` of a
-        file are what the expert states, unless given here.
+        data is: text, formulas. Columns ``posterior``, ``tolerance`` and ``shared_tolerance`` of a
+        file are what the expert states, unless given here. The label must not be among them.
     posterior : float or array, default 0.5
         Stated probability that the case is positive.
     tolerance : float or array, default 0.05
         Half-width of the expert's error on the posterior, independent from anchor
         to anchor: 0.05 means "0.45 to 0.55". 0 is a strict anchor.
-    shared_tolerance : float, default 0
-        Half-width of the error common to all anchors, as of an expert who leans
-        one way. A column that repeats the one number will do, as files have it.
+    shared_tolerance : float, optional
+        Half-width of the error common to all anchors, as of an expert who leans one way
+        every time; more anchors do not average it out. Default: as wide as the tolerance
+        (the median of anchors stated strictly between 0 and 1), less where tolerance and
+        shared tolerance together would leave (0, 1), and 0 for strict anchors. 0 claims
+        that the expert never leans. A column that repeats the one number will do, as files
+        have it.
     source_covariance : array of shape (n_anchors, n_anchors), optional
         Covariance of the stated posteriors when they come from a model fitted to
-        other data.
+        other data. It is added to both tolerances: where it is the whole error, say
+        ``tolerance=0``.
+
+    Attributes
+    ----------
+    shared_is_default : bool
+        Whether the shared tolerance was worked out from the tolerance, not stated.
 
     Examples
     --------
     >>> anchors = Anchors([[0.0, 1.0], [2.0, -1.0]], tolerance=0.1)
-    >>> len(anchors)
-    2
+    >>> len(anchors), anchors.shared_tolerance
+    (2, 0.1)
     """
 
     points: FloatArray
     posterior: FloatArray
     tolerance: FloatArray
     shared_tolerance: float
+    shared_is_default: bool
     source_covariance: FloatArray | None
     feature_names: tuple[str, ...] | None
     as_given: "pa.Table | None"
+    ignored: tuple[str, ...]  # columns of the data that came with the points and make no feature
 
     def __init__(
         self,
@@ -83,14 +105,18 @@ class Anchors:
                 shared_tolerance = stated_there.get("shared_tolerance")
         posterior = TOSS_UP if posterior is None else posterior
         tolerance = TOLERANCE if tolerance is None else tolerance
-        shared_tolerance = 0.0 if shared_tolerance is None else shared_tolerance
         given = text_table(points, "anchors")
-        matrix, names = _read_points(points) if given is None else _unread(given)
+        matrix, names = read_points(points) if given is None else unread(given)
         n_anchors = len(matrix)
         stated = check_vector(posterior, "posterior", n_anchors, "anchor")
         widths = check_vector(tolerance, "tolerance", n_anchors, "anchor")
-        shared = _read_shared(shared_tolerance, n_anchors)
         _check_posterior(stated)
+        by_default = shared_tolerance is None
+        shared = (
+            default_shared_tolerance(stated, widths)
+            if by_default
+            else _read_shared(shared_tolerance, n_anchors)
+        )
         _check_tolerance(stated, widths, shared)
         covariance = _read_source_covariance(source_covariance, n_anchors)
         for name, value in (
@@ -98,9 +124,11 @@ class Anchors:
             ("posterior", _read_only(stated)),
             ("tolerance", _read_only(widths)),
             ("shared_tolerance", shared),
+            ("shared_is_default", by_default),
             ("source_covariance", None if covariance is None else _read_only(covariance)),
             ("feature_names", names),
             ("as_given", given),
+            ("ignored", ()),
         ):
             object.__setattr__(self, name, value)
 
@@ -152,6 +180,11 @@ class Anchors:
         """Return the smallest and the largest tolerance."""
         return float(self.tolerance.min()), float(self.tolerance.max())
 
+    @property
+    def declared_error(self) -> float:
+        """How far a stated posterior may be off, as declared: the larger of both tolerances."""
+        return float(max(np.median(self.tolerance), self.shared_tolerance))
+
     def own_variances(self) -> FloatArray:
         """Return the variance of the error that each stated posterior has of its own."""
         variances: FloatArray = self.tolerance**2 / 3
@@ -168,27 +201,43 @@ class Anchors:
         covariance: FloatArray = own + shared + source
         return covariance
 
-    def encoded(self, encoding: Encoding, known: tuple[str, ...]) -> "Anchors":
-        """Return the same anchors with features made as those of the data are.
+    def beside(self, rows: Rows) -> "Anchors":
+        """Return the same anchors with the features of these rows, made as theirs are.
 
-        `known` are all columns of the data; those that make no feature may be here too.
+        Anchors that hold labels, or that are the rows themselves, are refused. Columns that the
+        data has and no feature is made of are left out, and noted.
         """
-        if self.feature_names is None:
-            raise AnchorError(
-                "anchors has no column names, but features are made from the columns "
-                f"{join_quoted(encoding.columns)}: give anchors as a data frame with these."
-            )
-        refuse_other_columns(self.feature_names, encoding.columns, known)
-        given = self.as_given
+        encoding, own = rows.encoding, self.feature_names
+        needed = rows.feature_names if encoding is None else encoding.columns
+        if own is None or needed is None:
+            if encoding is not None:
+                raise AnchorError(
+                    "anchors has no column names, but features are made from the columns "
+                    f"{join_quoted(encoding.columns)}: give anchors as a data frame with these."
+                )
+            if self.as_given is not None:
+                refuse_text(self.as_given)
+            refuse_the_data(self.points_for(None, rows.n_features), rows)
+            return self
+        refuse_labels(own, needed, rows.label_names)
+        refuse_other_columns(own, needed, rows.known_columns)
+        given: Any = self.as_given
         if given is None:
-            columns = dict(zip(self.feature_names, self.points.T, strict=True))
-            given = as_arrow(columns, "anchors")
-        features = encode_points(encoding, given)
+            given = as_arrow(dict(zip(own, self.points.T, strict=True)), "anchors")
+        points = features_of(given.select(list(needed)), encoding)
+        refuse_the_data(points, rows)
+        known = (*self.ignored, *ignored_columns(own, needed, rows))
+        return self._but(points=_read_only(points), feature_names=rows.feature_names, ignored=known)
+
+    def noting(self, ignored: tuple[str, ...]) -> "Anchors":
+        """Return the same anchors, which came with these columns of the data too."""
+        return self._but(ignored=ignored)
+
+    def _but(self, **changes: Any) -> "Anchors":
+        """Return a copy with some parts changed."""
         copy = object.__new__(Anchors)
         for name in self.__slots__:
-            object.__setattr__(copy, name, getattr(self, name))
-        object.__setattr__(copy, "points", _read_only(features))
-        object.__setattr__(copy, "feature_names", encoding.feature_names)
+            object.__setattr__(copy, name, changes.get(name, getattr(self, name)))
         return copy
 
     def points_for(self, feature_names: tuple[str, ...] | None, n_features: int) -> FloatArray:
@@ -196,13 +245,6 @@ class Anchors:
         own, needed = self.feature_names, feature_names
         if own is not None and needed is not None:
             refuse_other_columns(own, needed, needed)
-        if self.as_given is not None and self.points.shape[1] == 0:
-            columns = [part.name for part in self.as_given.schema if kind_of(part.type) == "text"]
-            raise AnchorError(
-                f"anchors has text in {join_quoted(columns)} but X has numbers only: give each "
-                "anchor the same features as X."
-            )
-        if own is not None and needed is not None:
             return self.points[:, [own.index(name) for name in needed]]
         n_columns = self.points.shape[1]
         if n_columns != n_features:
@@ -211,34 +253,6 @@ class Anchors:
                 "give each anchor the same features as X, in the same order."
             )
         return self.points
-
-
-def _unread(given: "pa.Table") -> tuple[FloatArray, tuple[str, ...]]:
-    """Return no points yet: columns of text wait for the encoding of the data."""
-    if given.num_rows == 0:
-        raise AnchorError("anchors is empty: give at least one point.")
-    return np.empty((given.num_rows, 0)), tuple(given.column_names)
-
-
-def _read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
-    """Return anchor points as a float matrix, with column names where they have them."""
-    features = points if isinstance(points, dict) else read_features(points, "anchors")
-    names = None
-    if isinstance(features, dict):
-        names = tuple(features)
-        features = np.column_stack(list(features.values())) if features else np.empty((0, 0))
-    matrix = np.array(features, dtype=np.float64)
-    if len(matrix) == 0:
-        raise AnchorError("anchors is empty: give at least one point.")
-    bad = ~np.isfinite(matrix)
-    if bad.any():
-        row, column = (int(places[0]) for places in np.nonzero(bad))
-        where = repr(names[column]) if names is not None else column
-        raise AnchorError(
-            f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
-            f"{row}, column {where}: an anchor needs every feature."
-        )
-    return matrix, names
 
 
 def _read_shared(values: Any, n_anchors: int) -> float:

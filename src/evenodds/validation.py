@@ -18,6 +18,8 @@ from evenodds.errors import InputError
 FloatArray = NDArray[np.float64]
 # Values longer than this are named by their type in messages.
 LONGEST_SHOWN = 80
+# A shared tolerance by default takes no more of the room that tolerances leave than this share.
+MOST_OF_THE_ROOM = 0.99
 
 
 def check_number(value: Any, name: str) -> float:
@@ -55,9 +57,25 @@ def check_whole(value: Any, name: str, *, at_least: int = 0) -> int:
     return int(number)
 
 
+def default_shared_tolerance(stated: FloatArray, tolerance: FloatArray) -> float:
+    """Return the shared tolerance where none is stated: the median tolerance.
+
+    An expert may lean the same way every time, by as much as each anchor may be off. It is less
+    where an anchor would leave (0, 1), and 0 for strict anchors. Posteriors stated at 0 and 1
+    are read as exact and have no say.
+    """
+    uncertain = (stated > 0) & (stated < 1)
+    if not uncertain.any():
+        return 0.0
+    room = (np.minimum(stated, 1 - stated) - tolerance)[uncertain].min()
+    return float(max(min(np.median(tolerance[uncertain]), MOST_OF_THE_ROOM * room), 0.0))
+
+
 def check_tolerances(tolerance: Any, shared_tolerance: Any) -> tuple[float, float]:
-    """Return the two tolerances of anchors at 1/2 as floats."""
+    """Return the two tolerances of anchors at 1/2 as floats; None is the default."""
     own = check_between(tolerance, "tolerance", 0, 0.5, closed="left")
+    if shared_tolerance is None:
+        return own, default_shared_tolerance(np.array([0.5]), np.array([own]))
     shared = check_between(shared_tolerance, "shared_tolerance", 0, 0.5, closed="left")
     if own + shared >= 0.5:
         raise InputError(

@@ -21,6 +21,7 @@ from tests.calibration.audit_cells import (
     rate_coverage,
     rejection_share,
 )
+from tests.calibration.grouped_audit_cells import GROUP_LEVEL_CELLS, GROUP_POWER_CELLS, judge
 
 PLANS = (
     ("random", 0.5, 0.2, 0.1),
@@ -62,6 +63,32 @@ def show_rates(runs: int) -> int:
         alpha, beta = rate_coverage(cell, runs)
         failures += min(alpha, beta) < lowest
         print(f"{cell.name} {alpha:.3f} | {beta:.3f} |", flush=True)
+    return failures
+
+
+def show_groups(runs: int) -> int:
+    """Print level, power and coverage of audits by groups; return how many are out of bounds."""
+    cells = (*GROUP_LEVEL_CELLS, *GROUP_POWER_CELLS)
+    upper = stats.binom.ppf(1 - 1e-3 / len(GROUP_LEVEL_CELLS), runs, 0.05) / runs
+    lowest, failures = stats.binom.ppf(1e-3 / (3 * len(cells)), runs, 0.95) / runs, 0
+    print(
+        f"\nRows that share items or annotators, {runs} audits a cell: level at most {upper:.3f}, "
+        f"coverage at least {lowest:.3f}\n"
+    )
+    print(
+        "| drawn | groups x rows | balance | alpha / beta | correlations | without groups ", end=""
+    )
+    print("| with groups | asymmetry held | alpha held | beta held |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for cell in cells:
+        plain, rejected, *held = judge(cell, runs)
+        failures += (cell.alpha == cell.beta and rejected > upper) or min(held) < lowest
+        shares = " | ".join(f"{share:.3f}" for share in (plain, rejected, *held))
+        print(f"{cell.name} {shares} |", flush=True)
+    for cell in GROUP_LEVEL_CELLS:
+        if cell.shared == "both":
+            alone = judge(cell, runs, declared=1)[1]
+            print(f"\n{cell.name} items alone declared: {alone:.3f}", flush=True)
     return failures
 
 
@@ -115,6 +142,7 @@ def show_evidence(runs: int) -> int:
 PARTS = {
     "audits": (show_audits, 1),
     "rates": (show_rates, 1),
+    "groups": (show_groups, 2),
     "annotators": (show_annotators, 2),
     "plans": (show_plans, 4),
     "evidence": (show_evidence, 5),

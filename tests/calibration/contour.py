@@ -1,7 +1,7 @@
 """Level and power of the contour test: ``python -m tests.calibration.contour``.
 
-Prints a Markdown table of the docs page: how often each rung is rejected, and how often the
-ladder stops where it should.
+Prints two Markdown tables of the docs page: how often each rung is rejected, and which answers
+are given where wider noise may go unseen.
 """
 
 import argparse
@@ -23,6 +23,8 @@ from evenodds.simulation.worlds import hard_cases, many_features, probit, skewed
 FIVE = (0.1, 0.3, 0.5, 0.7, 0.9)
 THREE = (0.2, 0.5, 0.8)
 WITH_ENDS = (0.0, 0.2, 0.5, 0.8, 1.0)
+# As far from 0 and 1 as a tolerance of a tenth asks.
+INNER = (0.15, 0.3, 0.5, 0.7, 0.85)
 TENTHS = tuple(round(0.1 * step, 1) for step in range(1, 10))
 # A case this sure is as good as certain.
 CERTAIN = 1e-4
@@ -136,6 +138,19 @@ def gentle() -> World:
     return replace(many_features(2), name="gentle", index=LinearIndex(np.array([0.0, 1.5, 1.05])))
 
 
+def few_features() -> World:
+    return many_features(2)
+
+
+def five_features() -> World:
+    return many_features(5)
+
+
+def hard(make: Callable[[], World]) -> Callable[[], World]:
+    """Return a world whose flips peak at a toss-up, where they have the rate that is named."""
+    return lambda: replace(make(), name="hard cases", flip_weight=lambda p: 4 * p * (1 - p))
+
+
 LEVEL_CELLS = (
     Cell("rare", rare, 2000, 0.0, 0.0, "clean"),
     Cell("rare", rare, 2000, 0.2, 0.2, "uniform"),
@@ -199,7 +214,39 @@ LOCAL_CELLS = (
     Cell("skewed, near", near(skewed), 5000, 0.1, 0.1, "uniform"),
     Cell("hard cases, near", near(hard_cases), 5000, 0.15, 0.15, "instance-dependent"),
 )
+# Hard-case noise of the stated size, 20 in 100 at a toss-up: nothing less may be the answer.
+HARD_CELLS = tuple(
+    Cell(name, hard(make), n, 0.2, 0.2, "instance-dependent", posteriors, each, tolerance)
+    for name, make, n, each, tolerance, posteriors in (
+        *(
+            (f"{features} features", make, n, 4, tolerance, posteriors)
+            for features, make in ((2, few_features), (5, five_features))
+            for n in (1000, 4000)
+            for tolerance, posteriors in ((0.05, FIVE), (0.1, INNER))
+        ),
+        ("rare", rare, 4000, 4, 0.05, FIVE),
+        ("2 features", few_features, 20_000, 12, 0.05, FIVE),
+    )
+)
+# Worlds in which a rung is the truth, from data that hardly tell to ample ones.
+NAMED_CELLS = tuple(
+    Cell(f"{features} features", make, n, alpha, beta, truth, posteriors, each, tolerance)
+    for alpha, beta, truth in (
+        (0.0, 0.0, "clean"),
+        (0.1, 0.1, "uniform"),
+        (0.05, 0.2, "class-conditional"),
+    )
+    for features, make, n, each, tolerance, posteriors in (
+        (2, few_features, 1000, 4, 0.1, INNER),
+        (5, five_features, 4000, 4, 0.05, FIVE),
+        (2, few_features, 20_000, 4, 0.0, FIVE),
+        (2, few_features, 20_000, 12, 0.05, FIVE),
+    )
+)
 RUNGS = ("clean", "uniform", "class-conditional")
+# Runs of a cell of answers, unless fewer are asked for.
+ANSWER_RUNS = 200
+ANSWERS = (*RUNGS, "instance-dependent", "cannot tell")
 
 
 def rejections(cell: Cell, runs: int, seed: int, engine: str) -> np.ndarray:
@@ -214,6 +261,20 @@ def _rejected(cell: Cell, seed: int, run: int, engine: str) -> list[float]:
     except eo.AnchorError:
         return [np.nan] * len(RUNGS)  # too few rows around an anchor for a local fit
     return [float(rung.pvalue < 0.05) for rung in result.rungs]
+
+
+def answers(cell: Cell, runs: int, seed: int) -> tuple[np.ndarray, float]:
+    """Return how often each of ANSWERS is given, and how often the ladder passes the truth."""
+    results = [cell.test(seed, run, "spline") for run in range(runs)]
+    given = [result.reached() for result in results]
+    places = [ANSWERS.index(result.not_rejected()) for result in results]
+    past = np.mean([place > ANSWERS.index(cell.truth) for place in places])
+    return np.array([given.count(answer) for answer in ANSWERS]) / runs, float(past)
+
+
+def too_simple(cell: Cell, shares: np.ndarray) -> float:
+    """Return how often the answer is a noise simpler than the truth."""
+    return float(shares[: ANSWERS.index(cell.truth)].sum())
 
 
 def plain_rejections(cell: Cell, runs: int, seed: int) -> float:
@@ -240,12 +301,38 @@ def true_rungs(cell: Cell) -> list[int]:
     return [place for place, rung in enumerate(RUNGS) if order.index(cell.truth) <= place]
 
 
+def print_answers(runs: int, seed: int) -> int:
+    """Print which answers are given, and return in how many cells one is wrong too often."""
+    runs = min(runs, ANSWER_RUNS)
+    cells = (*HARD_CELLS, *NAMED_CELLS)
+    upper = float(stats.binom.ppf(1 - 1e-3 / len(cells), runs, 0.05) / runs)
+    failures = 0
+    print(f"\nAnswers, {runs} runs; too simple, or past the truth, at most {upper:.3f}\n")
+    print("| world | rows | cases a contour | tolerance | truth | " + " | ".join(ANSWERS), end="")
+    print(" | past the truth |\n" + "|---" * (6 + len(ANSWERS)) + "|")
+    for cell in cells:
+        shares, past = answers(cell, runs, seed)
+        failures += max(too_simple(cell, shares), past) > upper
+        shown = " | ".join(f"{share:.3f}" for share in shares)
+        flips = f"{cell.alpha:g}, {cell.beta:g}"
+        truth = "hard cases" if cell in HARD_CELLS else cell.truth
+        print(
+            f"| {cell.name} | {cell.n} | {cell.each} | {cell.tolerance:g} | {truth} ({flips}) | "
+            f"{shown} | {past:.3f} |",
+            flush=True,
+        )
+    return failures
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--engine", default="spline")
     parser.add_argument("--seed", type=int, default=41)
+    parser.add_argument("--answers", action="store_true", help="the table of answers alone")
     options = parser.parse_args()
+    if options.answers:
+        return int(print_answers(options.runs, options.seed) > 0)
     upper = level_bound(options.runs)
     started = time.process_time()
     failures = 0
@@ -273,6 +360,8 @@ def main() -> int:
     for cell in LEVEL_CELLS[1:4]:
         rate = plain_rejections(cell, options.runs, options.seed)
         print(f"  {cell.name} {cell.n} rows, {cell.alpha:g}, {cell.beta:g}: {rate:.3f}", flush=True)
+    if options.engine == "spline":
+        failures += print_answers(options.runs, options.seed)
     print(f"\n{time.process_time() - started:.0f} CPU seconds, {failures} cells out of their band")
     return int(failures > 0)
 

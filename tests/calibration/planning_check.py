@@ -110,6 +110,7 @@ PILOT_CELLS = (
     PilotCell("1 in 10 positive", (-4.0, 1.5, -1.0, 0.5), 800, rates_known=True),
     PilotCell("1 in 3 positive", (-1.5, 2.0, 1.0), 400, rates_known=False),
 )
+PILOT_SETTINGS = {"n_anchors": 6, "tolerance": 0.05, "shared_tolerance": 0.0, "runs": 0}
 PILOTS = 20
 
 
@@ -138,6 +139,7 @@ def arguments(cell: Cell, method: str) -> dict[str, object]:
         "n_rows": cell.n,
         "n_anchors": cell.k,
         "tolerance": cell.tolerance,
+        "shared_tolerance": cell.shared,
         "method": method,
     }
 
@@ -232,14 +234,14 @@ def show_pilots(share: float) -> None:
     """Print how often a pilot's range holds the rows that are needed."""
     for cell in PILOT_CELLS:
         truth = cell.truth()
-        needed = eo.sample_size(truth, PILOT_NOISE, n_anchors=6, runs=0)
+        needed = eo.sample_size(truth, PILOT_NOISE, **PILOT_SETTINGS)
         ranges, refused = [], 0
         for number in range(max(round(share * PILOTS), 1)):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", eo.ImprecisionWarning)
                 pilot = cell.pilot(truth, number)
             try:
-                ranges.append(eo.sample_size_range(pilot, PILOT_NOISE, n_anchors=6, runs=0))
+                ranges.append(eo.sample_size_range(pilot, PILOT_NOISE, **PILOT_SETTINGS))
             except eo.InputError:
                 refused += 1
         held = sum(r.low <= needed <= (np.inf if r.high is None else r.high) for r in ranges)

@@ -9,6 +9,9 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
+from evenodds.inference.audit.counts import AuditedLabels
+from evenodds.inference.audit.grouped_rows import GroupedRows
+from evenodds.inference.audit.two_proportions import flips_z
 from tests.calibration.audit_cells import (
     BIASED,
     AuditCell,
@@ -18,6 +21,7 @@ from tests.calibration.audit_cells import (
     evidence_rejections,
     rejection_share,
 )
+from tests.calibration.grouped_audit_cells import GroupCell, judge
 
 FOLDER = os.environ.get("EVENODDS_DATA")
 
@@ -77,6 +81,50 @@ def test_an_audit_adds_power_to_anchors():
     with_audit = EvidenceCell("paper", 1000, 3, 0.05, 0.15, 300, "other")
     boundary, _, audit_alone, anchors_alone = evidence_rejections(with_audit, 40)
     assert boundary > max(audit_alone, anchors_alone)
+
+
+@pytest.mark.parametrize(
+    ("cell", "runs"),
+    [
+        (GroupCell(40, 3, 0.5, 0.3, 0.3), 200),
+        (GroupCell(100, 10, 0.2, 0.3, 0.3), 200),
+        (GroupCell(100, 10, 0.3, 0.1, 0.1, uneven=True), 200),
+        (GroupCell(20, 50, 0.5, 0.2, 0.2, (0.1, 0.1), "leaning"), 200),
+        (GroupCell(100, 3, 0.3, 0.2, 0.2, (0.3, 0.1), "both", annotators=20), 100),
+        (GroupCell(100, 10, 0.3, 0.2, 0.2, sampled_by="given", audited=400), 25),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_level_and_coverage_hold_by_groups(cell, runs):
+    plain, rejected, *held = judge(cell, runs, seed=14)
+    assert rejected * runs <= stats.binom.ppf(1 - 1e-4, runs, 0.05)
+    assert min(held) * runs >= stats.binom.ppf(1e-4, runs, 0.95)
+    assert plain > rejected
+
+
+def test_unequal_flips_are_found_by_groups():
+    _, rejected, *_ = judge(GroupCell(200, 3, 0.3, 0.25, 0.1, sampled_by="true"), 60, seed=15)
+    assert rejected > 0.75
+
+
+@pytest.mark.skipif(not FOLDER, reason="EVENODDS_DATA is not set: no real data to test on")
+def test_two_crowd_answers_a_pair_are_no_two_rows():
+    """Both answers on pairs of products, classes swapped at random: equal flips, real items."""
+    with (Path(FOLDER) / "product_labels.csv").open(newline="", encoding="utf-8") as file:
+        table = [list(map(int, row.values())) for row in csv.DictReader(file)]
+    _, gold, *answers = np.array(table).T
+    rng, runs, items = np.random.default_rng(16), 600, np.repeat(np.arange(300), 2)
+    rejected = np.zeros(2)
+    for _ in range(runs):
+        rows, swap = rng.permutation(len(gold))[:300], rng.integers(0, 2, 300)
+        true = np.repeat(gold[rows] ^ swap, 2).astype(bool)
+        given = np.column_stack([answer[rows] ^ swap for answer in answers]).ravel().astype(bool)
+        labels = AuditedLabels(true, given, 1, 0)
+        groupings = GroupedRows((items,), labels).groupings()
+        z = [flips_z(labels.flips(), 0.0, grouping) for grouping in ((), groupings)]
+        rejected += np.abs(z) > stats.norm.isf(0.025)
+    assert rejected[0] > stats.binom.ppf(1 - 1e-4, runs, 0.05)
+    assert rejected[1] <= stats.binom.ppf(1 - 1e-4, runs, 0.05)
 
 
 @pytest.mark.skipif(not FOLDER, reason="EVENODDS_DATA is not set: no real data to test on")

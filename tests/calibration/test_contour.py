@@ -8,11 +8,15 @@ import evenodds as eo
 from evenodds.inference.contour.engines import posteriors_at
 from evenodds.rows.door import read_data
 from tests.calibration.contour import (
+    HARD_CELLS,
     LEVEL_CELLS,
     MODEL_CELLS,
+    NAMED_CELLS,
     POWER_CELLS,
+    answers,
     rejections,
     ten_features,
+    too_simple,
     true_rungs,
 )
 
@@ -22,8 +26,13 @@ UNEVEN = [cell for cell in POWER_CELLS if cell.truth == "class-conditional"]
 BY_FEATURES = [cell for cell in POWER_CELLS if cell.truth == "instance-dependent" and cell.n < 9000]
 
 
+FEW_RUNS = 25
+AMPLE = [cell for cell in NAMED_CELLS if cell.n > 9000 and cell.tolerance == 0]
+
+
 def _name(cell):
-    return f"{cell.name} n={cell.n} flips={cell.alpha:g}/{cell.beta:g}"
+    tolerance = f" tolerance={cell.tolerance:g}" if cell.tolerance else ""
+    return f"{cell.name} n={cell.n} flips={cell.alpha:g}/{cell.beta:g}{tolerance}"
 
 
 @pytest.mark.parametrize("cell", CHOSEN, ids=_name)
@@ -41,6 +50,18 @@ def test_unequal_flips_are_found(cell):
 @pytest.mark.parametrize("cell", BY_FEATURES, ids=_name)
 def test_noise_that_depends_on_the_features_is_found(cell):
     assert rejections(cell, RUNS, 33, "spline").all(axis=1).mean() > 0.6
+
+
+@pytest.mark.parametrize("cell", [HARD_CELLS[1], HARD_CELLS[6]], ids=_name)
+def test_hard_case_noise_is_rarely_called_less(cell):
+    """The ladder stops at clean labels or uniform noise in most of these runs."""
+    shares, _ = answers(cell, FEW_RUNS, 37)
+    assert too_simple(cell, shares) * FEW_RUNS <= stats.binom.ppf(1 - 1e-4, FEW_RUNS, 0.05)
+
+
+@pytest.mark.parametrize("cell", AMPLE, ids=_name)
+def test_ample_data_name_the_noise(cell):
+    assert cell.test(38, 0, "spline").reached() == cell.truth
 
 
 @pytest.mark.parametrize("n_groups", [6, 12])

@@ -65,7 +65,8 @@ def _anchors(X, gold):
     points = X[chosen]
     slopes = posterior[chosen] * (1 - posterior[chosen])
     source = fit.log_odds_covariance(points) * np.outer(slopes, slopes)
-    return eo.Anchors(points, tolerance=0.1, source_covariance=source)
+    # The covariance says how the model's errors move together; nothing else is shared.
+    return eo.Anchors(points, tolerance=0.1, shared_tolerance=0, source_covariance=source)
 
 
 def _rejections(release):

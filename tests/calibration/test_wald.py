@@ -26,7 +26,8 @@ def count_rejections(world, noise, *, n, runs, seed, tolerance=0.0, stated=None,
         fit = fit_rows(read_rows(X, noise.flip(y, rng)))
         for k in counts:
             points = world.draw_anchors(k, rng, tolerance=tolerance).points
-            anchors = eo.Anchors(points, tolerance=tolerance if stated is None else stated)
+            told = tolerance if stated is None else stated
+            anchors = eo.Anchors(points, tolerance=told, shared_tolerance=0)
             z = anchored_curve(fit, anchors, anchors.points, SETTINGS).z(0.0)
             rejections[k] += 2 * stats.norm.sf(abs(z)) < 0.05
     return rejections

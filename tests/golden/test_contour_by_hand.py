@@ -12,9 +12,11 @@ from evenodds.inference.contour.groups import group_anchors
 from evenodds.inference.contour.ladder import (
     Estimates,
     fit_class_conditional,
+    fit_clean,
     fit_uniform,
     one_sided_clean,
 )
+from evenodds.inference.contour.wider import DIFFERENCE, gaps_by_difficulty, wider_noise
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.model.bending.bent_curve import fit_bent
 from evenodds.model.bending.free_rates import LEAST_RATE, SURE_CASES, fit_free_rates
@@ -103,6 +105,61 @@ def test_clean_has_the_level_it_says(problem):
     for level in (0.01, 0.05, 0.2):
         low, high = stats.binom.ppf([1e-4, 1 - 1e-4], 3000, level)
         assert low <= (np.array(pvalues) < level).sum() <= high
+
+
+def _beyond(wider, rung, noise):
+    return next(each for each in wider if (each.rung, each.noise) == (rung, noise))
+
+
+def _hard_cases(posterior):
+    return 4 * posterior * (1 - posterior) * (1 - 2 * posterior)
+
+
+@pytest.mark.parametrize(
+    ("rung", "columns"),
+    [
+        ("clean", np.empty((5, 0))),
+        ("uniform", 1 - 2 * STATED[:, None]),
+        ("class-conditional", np.column_stack([-STATED, 1 - STATED])),
+    ],
+)
+def test_wider_noise_is_a_coefficient_of_least_squares(rung, columns):
+    """Exact posteriors, shares far from 0 and 1: weights that move with nothing."""
+    anchors = eo.Anchors(np.zeros((5, 1)), posterior=STATED, tolerance=0)
+    shares = 0.5 + 0.3 * (STATED - 0.5) + 0.004 * np.array([1, -2, 0, 3, -1])
+    covariance = 1e-6 * (np.eye(5) + 0.3)
+    contours, estimates = group_anchors(anchors), Estimates(shares, 1e3 * covariance)
+    fit = {"clean": fit_clean, "uniform": fit_uniform, "class-conditional": fit_class_conditional}
+    hard = DIFFERENCE * _hard_cases(STATED)
+    weights = fit[rung](contours, estimates, hard).whitener
+    design = weights @ np.column_stack([columns, hard])
+    coefficients = np.linalg.lstsq(design, weights @ (shares - STATED))[0]
+    error = np.sqrt(np.linalg.inv(design.T @ design)[-1, -1])
+    found = _beyond(wider_noise(contours, STATED, estimates), rung, "hard cases")
+    assert found.pvalue == pytest.approx(stats.norm.cdf((coefficients[-1] - 1) / error), rel=1e-6)
+    assert found.standard_error == pytest.approx(DIFFERENCE * error, rel=1e-9)
+
+
+def test_errors_of_what_is_stated_are_counted_in_wider_noise():
+    """The mean gap of hard cases by quadrature over the tolerance, per stated posterior."""
+    anchors = eo.Anchors(
+        np.zeros((5, 1)), posterior=STATED, tolerance=0.09, shared_tolerance=0
+    )
+    hard, sure = gaps_by_difficulty(group_anchors(anchors), STATED)
+    errors = np.linspace(-0.09, 0.09, 2001)
+    true = STATED[:, None] + errors
+    assert hard == pytest.approx(np.trapezoid(_hard_cases(true), errors) / 0.18, abs=1e-6)
+    assert sure == pytest.approx(np.trapezoid((1 - 2 * true) ** 3, errors) / 0.18, abs=1e-6)
+
+
+@pytest.mark.parametrize(("side", "told"), [(0.5, False), (0.45, True)])
+def test_three_even_contours_cannot_tell_hard_cases_from_uniform_noise(side, told):
+    stated = np.array([0.2, side, 0.8])
+    anchors = eo.Anchors(np.zeros((3, 1)), posterior=stated, tolerance=0)
+    estimates = Estimates(0.1 + 0.8 * stated, 1e-4 * np.eye(3))
+    found = wider_noise(group_anchors(anchors), stated, estimates)
+    assert (_beyond(found, "uniform", "hard cases").pvalue is not None) == told
+    assert _beyond(found, "clean", "hard cases").pvalue is not None
 
 
 def test_labels_surer_than_stated_are_no_evidence_of_noise():

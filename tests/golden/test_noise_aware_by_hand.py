@@ -8,10 +8,14 @@ import evenodds as eo
 from evenodds.simulation.worlds import skewed, two_bells
 
 CASES = {
-    "strict": {"tolerance": 0.0},
-    "tolerance": {"tolerance": 0.08},
+    "strict": {"tolerance": 0.0, "shared_tolerance": 0.0},
+    "tolerance": {"tolerance": 0.08, "shared_tolerance": 0.0},
     "shared": {"tolerance": 0.05, "shared_tolerance": 0.06},
-    "other posteriors": {"posterior": np.array([0.4, 0.5, 0.6]), "tolerance": 0.05},
+    "other posteriors": {
+        "posterior": np.array([0.4, 0.5, 0.6]),
+        "tolerance": 0.05,
+        "shared_tolerance": 0.0,
+    },
 }
 
 
@@ -66,7 +70,7 @@ def _derivatives(D, y, theta, tau, delta):
 def _anchor_numbers(points, settings):
     k = len(points)
     stated = np.broadcast_to(settings.get("posterior", 0.5), (k,)).astype(float)
-    own, shared = settings["tolerance"], settings.get("shared_tolerance", 0.0)
+    own, shared = settings["tolerance"], settings["shared_tolerance"]
     G = np.diag(1 / (stated * (1 - stated)))
     V = G @ (np.eye(k) * own**2 / 3 + np.full((k, k), shared**2 / 3)) @ G
     return np.column_stack([np.ones(k), points]), np.log(stated / (1 - stated)), V

@@ -99,7 +99,44 @@ def test_one_value_speaks_for_all_anchors():
 
 def test_anchors_are_toss_ups_within_five_percent_by_default():
     anchors = Anchors(POINTS)
-    assert (anchors.posterior[0], anchors.tolerance[0], anchors.shared_tolerance) == (0.5, 0.05, 0)
+    assert (anchors.posterior[0], anchors.tolerance[0]) == (0.5, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("settings", "shared"),
+    [
+        ({}, 0.05),
+        ({"tolerance": 0}, 0.0),
+        ({"tolerance": [0.02, 0.1, 0.04]}, 0.04),
+        ({"tolerance": [0, 0, 0.1]}, 0.0),  # most of them are strict
+        ({"tolerance": 0.3}, 0.99 * 0.2),
+        ({"posterior": 0.08}, 0.99 * 0.03),
+        ({"posterior": [0.5, 0.5, 0.92]}, 0.99 * 0.03),
+        ({"posterior": [0, 1, 1]}, 0.0),
+        # The sure ones are exact: only the toss-up can be off.
+        ({"posterior": [0, 1, 0.5], "tolerance": [0.3, 0.3, 0.1]}, 0.1),
+        ({"source_covariance": np.eye(3) / 1e4}, 0.05),
+    ],
+)
+def test_all_anchors_may_lean_by_the_median_tolerance_if_nothing_is_stated(settings, shared):
+    anchors = Anchors(POINTS, **settings)
+    assert anchors.shared_tolerance == pytest.approx(shared, rel=1e-9)
+    assert anchors.shared_is_default
+
+
+@pytest.mark.parametrize("stated", [0, 0.02])
+def test_a_stated_shared_tolerance_is_kept(stated):
+    anchors = Anchors(POINTS, shared_tolerance=stated)
+    assert (anchors.shared_tolerance, anchors.shared_is_default) == (stated, False)
+
+
+@pytest.mark.parametrize(("column", "shared"), [("", 0.1), (",shared_tolerance", 0.02)])
+def test_the_column_of_a_file_wins_over_the_default(tmp_path, column, shared):
+    value = column and ",0.02"
+    path = tmp_path / "anchors.csv"
+    path.write_text(f"a,tolerance{column}\n0,0.1{value}\n1,0.1{value}\n")
+    anchors = Anchors(path)
+    assert (anchors.shared_tolerance, anchors.shared_is_default) == (shared, not column)
 
 
 def test_posteriors_of_zero_and_one_are_taken_with_the_default_tolerance():

@@ -33,6 +33,13 @@ def run_audit(
     annotator: Annotated[
         str | None, typer.Option(help="Column of annotators: one test for each of them.")
     ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of groups: rows of one item, or of one annotator, are not independent. "
+            "Twice for both."
+        ),
+    ] = None,
     sampled_by: Annotated[
         Drawn,
         typer.Option(help="How rows were chosen: at random, by true class, or by given label."),
@@ -93,7 +100,7 @@ def run_audit(
             )
         for_tests = {"--report": report, "--gate": gate, "--margin": margin, "--true": true}
         for_tests |= {"--given": given, "--annotator": annotator, "--given-counts": given_counts}
-        for_tests |= {"--positive": positive}
+        for_tests |= {"--positive": positive, "--group": group[0] if group else None}
         unused = [option for option, value in for_tests.items() if value is not None]
         if unused:
             raise InputError(
@@ -127,6 +134,11 @@ def run_audit(
     if true is None or given is None:
         absent = "--true" if true is None else "--given"
         raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
+    if annotator is not None and group:
+        raise InputError(
+            "--group goes with the test of all rows, and --annotator makes one test for each: "
+            f"leave one out, or declare both as groups: --group {group[0]} --group {annotator}."
+        )
     wanted = Delivery(
         output_format=output_format,
         significance=significance,
@@ -137,7 +149,7 @@ def run_audit(
     check_delivery(wanted, data)
     from evenodds.cli.audited import audit_file, read_audit_file, read_counts  # noqa: PLC0415
 
-    rows = read_audit_file(data, true, given, annotator)
+    rows = read_audit_file(data, true, given, annotator, group or ())
     result = audit_file(
         rows,
         sampled_by=sampled_by.value,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.cli.undeclared_groups import doubt_undeclared
 from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.door import audit_test
@@ -35,6 +36,8 @@ class AuditFile:
     given: NDArray[Any]
     annotators: NDArray[Any] | None
     audited: NDArray[np.bool_]
+    groups: tuple[NDArray[Any], ...] = ()  # of the audited rows, one array a declared column
+    doubts: tuple[Diagnostic, ...] = ()  # columns that look like groups and were not declared
 
     @property
     def n_unaudited(self) -> int:
@@ -43,23 +46,29 @@ class AuditFile:
 
 
 def read_audit_file(
-    sources: Sequence[str], true: str, given: str, annotator: str | None = None
+    sources: Sequence[str],
+    true: str,
+    given: str,
+    annotator: str | None = None,
+    groups: Sequence[str] = (),
 ) -> AuditFile:
     """Read true and given labels; rows without a true label were not audited."""
-    needed = [name for name in (true, given, annotator) if name is not None]
+    needed = [name for name in (true, given, annotator, *groups) if name is not None]
     if len(set(needed)) < len(needed):
-        raise InputError("--true, --given and --annotator must name different columns.")
+        raise InputError("--true, --given, --annotator and --group must name different columns.")
     source = sources[0] if len(sources) == 1 else list(sources)
+    mixed: set[str] = set()
 
-    def choose(names: tuple[str, ...]) -> list[str]:
+    def choose(names: tuple[str, ...]) -> tuple[str, ...]:
         for name in needed:
             if name not in names:
                 raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
-        return needed
+        mixed.update(names)  # columns that nobody named may hold anything
+        return names
 
-    opened = open_table(source, choose, text_if_mixed=needed)
+    opened = open_table(source, choose, text_if_mixed=mixed)
     table = whole(opened).combine_chunks()
-    columns = {name: table[name].combine_chunks() for name in needed}
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
     audited = ~is_missing_in(columns[true])
     if not audited.any():
         raise InputError(f"column {true!r} is empty: no row was audited.")
@@ -70,11 +79,19 @@ def read_audit_file(
                 f"column {name!r} has {int(missing.sum())} missing value(s), the first in row "
                 f"{int(np.argmax(missing))}: fill or drop them."
             )
+    truth = _values(columns[true], audited)
+    grouped = tuple(_values(columns[name], audited) for name in groups)
+    others = {
+        name: column.filter(audited) for name, column in columns.items() if name not in needed
+    }
     return AuditFile(
-        true=_values(columns[true], audited),
+        true=truth,
         given=_values(columns[given]),
         annotators=None if annotator is None else _values(columns[annotator]),
         audited=audited,
+        groups=grouped,
+        # One annotator's rows are answers to different items, as a rule.
+        doubts=() if annotator is not None else doubt_undeclared(others, truth, list(grouped)),
     )
 
 
@@ -125,7 +142,14 @@ def audit_file(
         counts: Any = given_counts
         if counts is None and sampled_by == "given":
             counts = _counted(rows)
-        result = audit_test(rows.true, given, sampled_by=sampled_by, given_counts=counts, **options)
+        result = audit_test(
+            rows.true,
+            given,
+            sampled_by=sampled_by,
+            given_counts=counts,
+            groups=rows.groups or None,
+            **options,
+        )
     else:
         if given_counts is not None:
             raise InputError(
@@ -145,7 +169,8 @@ def audit_file(
             given_counts=by_annotator,
             **options,
         )
-    return replace(result, diagnostics=(*result.diagnostics, *audit_notes(rows, sampled_by)))
+    notes = *rows.doubts, *audit_notes(rows, sampled_by)
+    return replace(result, diagnostics=(*result.diagnostics, *notes))
 
 
 def _counted(rows: AuditFile, chosen: NDArray[np.bool_] | None = None) -> dict[Any, int]:

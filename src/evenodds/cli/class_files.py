@@ -13,7 +13,7 @@ from evenodds.errors import AnchorError, InputError
 from evenodds.inference.multiclass.codes import OutputCodes
 from evenodds.inference.multiclass.confusion import confusion_of
 from evenodds.inference.multiclass.confusion_result import ConfusionTestResult
-from evenodds.rows.anchor_points import STATED, whole
+from evenodds.rows.anchor_points import STATED, ignored_columns, refuse_labels, whole
 from evenodds.rows.classes import ClassRows
 from evenodds.rows.tables.opening import open_table
 from evenodds.rows.values import is_missing_in, kind_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_split_anchors_file(
-    path: Path, between: str, rows: ClassRows, **settings: float
+    path: Path, between: str, rows: ClassRows, **settings: float | None
 ) -> dict[str, Anchors]:
     """Read the anchors of all splits from one file."""
     table = whole(open_table(path)).combine_chunks()
@@ -36,6 +36,7 @@ def read_split_anchors_file(
         )
     source = rows.rows
     needed = source.feature_names if source.encoding is None else source.encoding.columns
+    refuse_labels(names, needed or (), source.label_names, path)
     absent = [name for name in needed or () if name not in names]
     if absent:
         raise AnchorError(
@@ -50,12 +51,15 @@ def read_split_anchors_file(
             f"column {words[0]!r} of {path} holds text, where the data has numbers: give each "
             "toss-up the same features as the rows."
         )
+    others = [name for name in names if name != between]
+    ignored = ignored_columns(others, needed or (), source)
     keys = [str(key) for key in table[between].to_pylist()]
     found = {}
     for key in dict.fromkeys(keys):
         own = table.take([place for place, other in enumerate(keys) if other == key])
         told = {name: own[name].to_numpy() for name in stated}
-        found[key] = Anchors(own.select(list(needed or ())), **{**settings, **told})
+        points = Anchors(own.select(list(needed or ())), **{**settings, **told})
+        found[key] = points.noting(ignored)
     return found
 
 

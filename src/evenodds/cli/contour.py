@@ -17,7 +17,6 @@ from evenodds.cli.options import (
     MissingValues,
     OutputFormat,
     Positive,
-    Probabilities,
     Report,
     Scheduler,
     SharedTolerance,
@@ -47,10 +46,10 @@ def run_contour(
     ] = None,
     features: Features = None,
     formula: Formula = None,
-    probabilities: Probabilities = None,
+    probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
     missing: MissingValues = Missing.refuse,
     tolerance: Tolerance = 0.05,
-    shared_tolerance: SharedTolerance = 0.0,
+    shared_tolerance: SharedTolerance = None,
     engine: Annotated[
         Engine | None,
         typer.Option(help="spline (default): any number of features; local: up to five."),
@@ -75,17 +74,17 @@ def run_contour(
     from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
     from evenodds.cli.progress import pass_progress  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.contour.climbing import climb_on_rows  # noqa: PLC0415
+    from evenodds.inference.contour.climbing import climb_on_rows, refuse_scores  # noqa: PLC0415
     from evenodds.inference.contour.engines import read_engine  # noqa: PLC0415
     from evenodds.rows.cluster import connecting  # noqa: PLC0415
 
+    refuse_scores(probabilities, "--probabilities")
     wanted = Delivery(output_format=output_format, significance=significance, report=report)
     check_delivery(wanted, [*data, *([] if anchors is None else [str(anchors)])])
     reading = read_options(
         label,
         formula,
         features=features,
-        probabilities=probabilities,
         anchor=anchor_column,
         weight=weight,
         group=group,
@@ -115,7 +114,7 @@ def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: floa
     from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
     from evenodds.report.contour_words import why_untested  # noqa: PLC0415
 
-    reached = result.reached(significance)
+    reached = result.not_rejected(significance)
     if result.rung(reached).contour_pvalue is None:
         raise InputError(
             f"--gate {gate.value} cannot be held: {why_untested(result, reached)}, so "
@@ -126,4 +125,4 @@ def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: floa
 def _climbed_past(result: "ContourTestResult", gate: Rung, significance: float) -> bool:
     """Tell whether the ladder went past a rung."""
     order = [*(rung.value for rung in Rung), "instance-dependent"]
-    return order.index(result.reached(significance)) > order.index(gate.value)
+    return order.index(result.not_rejected(significance)) > order.index(gate.value)

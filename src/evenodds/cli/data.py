@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.rows.anchor_points import STATED, whole
+from evenodds.rows.anchor_points import STATED, ignored_columns, refuse_labels, whole
 from evenodds.rows.cluster.files import read_files
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.reading import Reading, marked_anchors, read_table
@@ -31,7 +31,7 @@ def read_inputs(
     reading: Reading,
     anchors: Path | None,
     tolerance: float,
-    shared_tolerance: float,
+    shared_tolerance: float | None,
     *,
     on_workers: bool = False,
 ) -> Inputs:
@@ -106,6 +106,7 @@ def _from_file(
     table = whole(open_table(path))
     needed = rows.reader.encoding.columns
     names = table.column_names
+    refuse_labels(names, needed, rows.label_names, path)
     absent = [name for name in needed if name not in names]
     if absent:
         raise AnchorError(
@@ -119,4 +120,6 @@ def _from_file(
     if unknown and not any(whole_table):
         near = near_misses(unknown[0], needed)
         raise AnchorError(f"{path} has a column {unknown[0]!r} that the data has not; {near}")
-    return Anchors(table.select(list(needed)), **{**settings, **stated})
+    anchors = Anchors(table.select(list(needed)), **{**settings, **stated})
+    beside = [name for name in names if name not in reading.columns.others]
+    return anchors.noting(ignored_columns(beside, needed, rows))

@@ -64,6 +64,7 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -
     """
     from evenodds.report.sheets import sheet_of  # noqa: PLC0415 - keeps help quick
 
+    _refuse_margin(result, wanted)
     sheet = sheet_of(result, wanted.view)
     if wanted.report is not None:
         _write_report(result, wanted.report, wanted.view, name)
@@ -95,6 +96,20 @@ def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
         from evenodds.cli.show import show_sheet  # noqa: PLC0415 - rich is slow to load
 
         show_sheet(sheet)
+
+
+def _refuse_margin(result: Any, wanted: Delivery) -> None:
+    """Refuse a gate that no number of rows could pass."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.inference.results import AsymmetryTestResult  # noqa: PLC0415
+    from evenodds.report.verdict import refused_margin  # noqa: PLC0415
+
+    if wanted.gate is not Gate.equivalence or wanted.margin is None:
+        return
+    if isinstance(result, AsymmetryTestResult):
+        why = refused_margin(result, wanted.margin, wanted.significance)
+        if why is not None:
+            raise InputError(why)
 
 
 def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:

@@ -57,6 +57,10 @@ def write_flips(
 
     Rows that were audited are left out: whether they are flipped is known.
     """
+    if result.withheld:
+        raise InputError(
+            f"--flips needs flip rates, but these data cannot tell: {result.withheld}."
+        )
     curve = fit_robust(rows, alpha=result.alpha, beta=result.beta)
     found = rows.unheld().sum_over_rows(FlipChances(curve))
     chances, numbered = np.concatenate(found.chances), np.concatenate(found.rows)

@@ -64,8 +64,12 @@ def run_multiclass(
     ] = None,
     tolerance: Tolerance = TOLERANCE,
     shared_tolerance: Annotated[
-        float, typer.Option(help="Half-width of the error common to the anchors of a split.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            help="Half-width of the error common to the anchors of a split; default: as wide as "
+            "the tolerance."
+        ),
+    ] = None,
     weight: Weight = None,
     group: Group = None,
     true: Annotated[
@@ -112,7 +116,7 @@ def run_multiclass(
             "--features": features is not None,
             "--formula": formula is not None,
             "--tolerance": tolerance != TOLERANCE,
-            "--shared-tolerance": shared_tolerance != 0,
+            "--shared-tolerance": shared_tolerance is not None,
             "--weight": weight is not None,
             "--group": group is not None,
         }

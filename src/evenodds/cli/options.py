@@ -26,14 +26,18 @@ Formula = Annotated[
 ]
 Probabilities = Annotated[
     str | None,
-    typer.Option(help="Column of out-of-sample predicted probabilities, the only feature."),
+    typer.Option(help="Column of predicted probabilities, the only feature; not with toss-ups."),
 ]
 MissingValues = Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")]
 Tolerance = Annotated[
     float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
 ]
 SharedTolerance = Annotated[
-    float, typer.Option(help="Half-width of the error common to all anchors.")
+    float | None,
+    typer.Option(
+        help="Half-width of the error common to all anchors; default: as wide as the tolerance. "
+        "0 claims that the expert never leans."
+    ),
 ]
 Alternative = Annotated[
     Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")

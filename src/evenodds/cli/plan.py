@@ -69,7 +69,7 @@ def run_plan(
         float, typer.Option(help="Flip rate of the better class, where alpha and beta are sought.")
     ] = 0.05,
     tolerance: Tolerance = 0.05,
-    shared_tolerance: SharedTolerance = 0.0,
+    shared_tolerance: SharedTolerance = None,
     method: Annotated[CurveMethod | None, typer.Option(help="Which test.")] = None,
     alternative: Alternative = Side.two_sided,
     significance: Significance = 0.05,

@@ -65,7 +65,7 @@ def run_test(
     probabilities: Probabilities = None,
     missing: MissingValues = Missing.refuse,
     tolerance: Tolerance = 0.05,
-    shared_tolerance: SharedTolerance = 0.0,
+    shared_tolerance: SharedTolerance = None,
     method: Annotated[Method, typer.Option(help="Which test.")] = Method.boundary,
     weights: Annotated[
         str, typer.Option(help="How anchors are averaged: equal, or optimal if strict.")
@@ -112,7 +112,10 @@ def run_test(
     from evenodds.cli.methods import method_settings  # noqa: PLC0415
     from evenodds.cli.progress import pass_progress, progress_bar  # noqa: PLC0415
     from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.asymmetry import run_on_rows  # noqa: PLC0415
+    from evenodds.inference.asymmetry import (  # noqa: PLC0415
+        refuse_anchors_on_scores,
+        run_on_rows,
+    )
     from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
     from evenodds.rows.cluster import connecting  # noqa: PLC0415
 
@@ -147,6 +150,8 @@ def run_test(
         positive=positive,
         missing=missing.value,
     )
+    if probabilities is not None and (anchors is not None or anchor_column is not None):
+        refuse_anchors_on_scores("--probabilities")
     evidence = (anchors, anchor_column, audit, true)
     if all(each is None for each in evidence) and method is not Method.joint:
         instead = ", or an --audit FILE, or --true COL" if method is Method.boundary else ""

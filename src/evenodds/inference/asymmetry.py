@@ -1,6 +1,7 @@
 """The front door: is one class flipped more often than the other?"""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from numpy.typing import ArrayLike
 
@@ -8,9 +9,10 @@ from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.audit.sample import Audit, check_stands_alone
 from evenodds.inference.boundary import Boundary, boundary_test
-from evenodds.inference.few_rows import check_rarer_label
+from evenodds.inference.few_rows import check_columns, check_rarer_label
 from evenodds.inference.joint import Joint, joint_test
 from evenodds.inference.local.method import Local, local_test
+from evenodds.inference.outcome import ignored_check
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald, wald_test
@@ -58,12 +60,12 @@ def asymmetry_test(
     y : array-like of shape (n_rows,) or str
         The given labels: 0/1, -1/+1, bool or two strings; or the name of their column in X.
     anchors : Anchors
-        Cases whose true posterior is about 1/2.
+        Cases whose true posterior is about 1/2. They may be rows of X, but neither come with
+        their labels nor be more than half of the rows.
     method : {"boundary", "joint", "local", "wald"} or Boundary, Joint, Local, Wald
         The test, by name or as a record of its settings.
 
-        - "boundary" asks whether the curve, noise and all, crosses 1/2 at the anchors. It
-          holds its level under uniform noise, also with rare positives or skewed features.
+        - "boundary" asks whether the curve, noise and all, crosses 1/2 at the anchors.
         - "joint" also reads the shape of the curve: far more powerful if the posterior is
           truly logistic, misleading if it is not. It runs without anchors, on that shape alone.
         - "local" looks at the rows around each anchor alone and assumes no shape of the curve.
@@ -81,11 +83,11 @@ def asymmetry_test(
         Rows that belong together (one patient, one annotator), or their column in X; rows
         of different groups must be independent.
     formula : str, optional
-        Features by a formula, such as ``"log1p(size) + poly(age, 2) + bs(dose, df=5) +
-        C(site)"``; anchors are encoded the same way. ``"y ~ ..."`` names the label too.
+        Features by a formula, such as ``"log1p(size) + poly(age, 2) + C(site)"``; anchors are
+        encoded the same way. ``"y ~ ..."`` names the label too.
     probabilities : str, optional
         Column of a model's out-of-sample predicted probabilities, whose log-odds become the
-        single feature.
+        single feature. Refused with anchors: where a score says 1/2, cases are no toss-ups.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value; the result says how many were dropped.
     audit : Audit, optional
@@ -117,8 +119,9 @@ def asymmetry_test(
 
     All methods need far more rows than columns, and noise that depends on the class only: noise
     that depends on the features can balance exactly at the anchors. All but "local" also need the
-    posterior to be logistic in the columns of X; polynomial and spline columns are welcome. Each
-    result carries diagnostics that say how far these hold.
+    posterior to be logistic in the columns of X, or in those of a formula, which helps if it is the
+    right one. A posterior that levels off by itself is the same curve as flipped labels, and no
+    check can tell them apart. Where none of this is likely to hold, look labels up (`audit_test`).
 
     Method "wald" fits a plain logistic curve, which moves under uniform noise unless rows lie
     evenly about the boundary: with rare positives it rejects far too often, the more so the
@@ -150,6 +153,8 @@ def asymmetry_test(
     settings = read_method(method)
     checked_alternative = check_alternative(alternative)
     known = read_anchors(anchors)
+    if probabilities is not None and known is not None:
+        refuse_anchors_on_scores("probabilities=")
     rows = read_data(
         X,
         y,
@@ -172,9 +177,23 @@ def run_on_rows(
 ) -> AsymmetryTestResult:
     """Run a test on any source of rows; see `asymmetry_test`."""
     check_rarer_label(rows)
-    known = anchors
-    if known is not None and rows.encoding is not None:
-        known = known.encoded(rows.encoding, rows.known_columns)
+    if isinstance(settings, Boundary | Joint):
+        check_columns(rows, _name(settings))
+    if anchors is None:
+        return _run(rows, None, settings, alternative, audit)
+    known = anchors.beside(rows)
+    result = _run(rows, known, settings, alternative, audit)
+    return replace(result, diagnostics=(*ignored_check(known.ignored), *result.diagnostics))
+
+
+def _run(
+    rows: Rows,
+    known: Anchors | None,
+    settings: Method,
+    alternative: Alternative,
+    audit: Audit | None,
+) -> AsymmetryTestResult:
+    """Run the test that the settings belong to."""
     match settings:
         case Joint():
             return joint_test(rows, known, settings, alternative, audit)
@@ -190,6 +209,16 @@ def run_on_rows(
         case Local():
             _refuse_audit(audit, settings, "which looks at the rows around anchors only")
             return local_test(rows, _needed(known, settings), settings, alternative)
+
+
+def refuse_anchors_on_scores(option: str) -> NoReturn:
+    """Refuse anchors beside a model's predictions, where the curve does not run as they need."""
+    raise InputError(
+        f"{option} cannot be used with anchors: a score is drawn towards the base rate, so cases "
+        "that are truly toss-ups do not lie where the score says 1/2, and uniform noise would be "
+        "rejected; test on the columns themselves (a few of them, or a formula), or look up the "
+        "true labels of some rows and use audit_test (evenodds audit)."
+    )
 
 
 def _needed(anchors: Anchors | None, settings: Method) -> Anchors:

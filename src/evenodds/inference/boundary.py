@@ -17,35 +17,41 @@ from evenodds.inference.bootstrap import (
     refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
-    anchor_check,
     companion_check,
-    curve_shape_check,
     groups_check,
     leave_one_out,
     range_check,
-    root_check,
     rows_check,
     step_check,
     tipping_point,
 )
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.free_checks import anchor_check, curve_shape_check
+from evenodds.inference.label_bounds import rate_bounds_of
 from evenodds.inference.noise_aware import (
-    LIMITS,
     BoundaryStatistic,
     Direction,
     FittedRows,
     JointStatistic,
+    Remembered,
     boundary_direction,
     grouped_scores,
     nuisance_inverse,
     shape_blind,
 )
-from evenodds.inference.outcome import Asked, AtAnchors, outcome
+from evenodds.inference.outcome import (
+    Asked,
+    AtAnchors,
+    bound_check,
+    outcome,
+    reason_to_withhold,
+)
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketching import sketch_noise_aware
-from evenodds.inference.tracing import walk
+from evenodds.inference.tracing import WIDEST, walk
 from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
+from evenodds.model.bending.free_rates import fit_free_rates
 from evenodds.model.noisy import NoisyFit
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.base import Rows
@@ -99,10 +105,14 @@ def boundary_test(
         equations = AnchorEquations.of(anchors, points, problem)
     statistic = boundary_statistic(fitted, equations, settings)
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
-    profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
+    walked = Remembered(statistic.at)
+    bounds = rate_bounds_of(problem, fitted.plain_coefficients)
+    limits = bounds.limits(WIDEST)
+    profile = walk(walked, limits, sparing=bool(problem.samples))
     reference = boundary_reference(statistic, settings)
     best = statistic.fits.at(profile.estimate)
-    null_scores = grouped_scores(problem, null_fit)
+    free = fit_free_rates(problem.small, fitted.plain_coefficients)
+    null_scores = grouped_scores(problem, null_fit.point)
     # Checks that look at the anchors alone hold where these alone decide.
     alone = points is not None and audit is None
     return outcome(
@@ -121,25 +131,30 @@ def boundary_test(
         best,
         profile,
         reference,
+        bounds=bounds,
+        withheld=reason_to_withhold(null_fit, profile.estimate, profile(profile.estimate), limits),
+        endless_z=tuple(walked(place).endless_z for place in profile.asymmetries)
+        if null.anchor_error > 0
+        else (),
         at_anchors=_at_anchors(null, statistic.equation, audit),
         checks=(
-            tipping_point(null, _stated(statistic.equation), alternative, reference)
-            if alone
+            tipping_point(
+                null, _stated(statistic.equation), alternative, reference, anchors.declared_error
+            )
+            if anchors is not None and alone
             else None,
             _companion(fitted, statistic, equations, alternative, reference)
             if points is not None
             else None,
-            leave_one_out(null_fit, equations, null_scores, alternative, reference)
-            if alone
-            else None,
-            anchor_check(best, equations, grouped_scores(problem, best))
+            leave_one_out(statistic, equations, alternative, reference) if alone else None,
+            anchor_check(problem, free, fitted.plain_coefficients, equations)
             if points is not None
             else None,
             audit_check(_blind(best, problem), statistic.fits.evidence, problem.audit),
             audit_size_check(null_fit, problem.audit),
-            curve_shape_check(problem, best),
+            curve_shape_check(problem, free),
             range_check(problem.rows, points) if points is not None else None,
-            root_check(profile),
+            bound_check(profile, best.point.rate, bounds, limits),
             step_check(null_fit),
             rows_check(rows),
             groups_check(rows),

@@ -8,6 +8,11 @@ from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
 from evenodds.validation import FloatArray
 
+# Columns a row from which noisy curves turn into steps: any number of them, and many.
+ANY_SHARE = 0.04
+MANY_COLUMNS, MANY_SHARE = 50, 0.02
+FEWEST_ROWS = 500
+
 
 def check_rarer_label(rows: Rows) -> None:
     """Refuse rows of which one label has fewer than the curve has parameters."""
@@ -21,6 +26,27 @@ def check_rarest_class(rows: ClassRows, counts: FloatArray) -> None:
     counted = zip(rows.classes.names, counts, strict=True)
     advice = "its curve: collect more of them, merge the class with another"
     _check_rarest(counted, rows.features.shape[1] + 1, advice)
+
+
+def check_columns(rows: Rows, method: str) -> None:
+    """Refuse more columns than a noisy curve can be told from a step with.
+
+    Below `FEWEST_ROWS` rows the test runs, and withholds what it cannot tell.
+    """
+    n_rows, n_columns = rows.n_counted, rows.n_features
+    share = n_columns / n_rows
+    many = n_columns >= MANY_COLUMNS and share >= MANY_SHARE
+    if n_rows < FEWEST_ROWS or not (many or share >= ANY_SHARE):
+        return
+    most = max(int(ANY_SHARE * n_rows - 1e-9), 1)
+    if most >= MANY_COLUMNS:
+        most = max(int(MANY_SHARE * n_rows - 1e-9), MANY_COLUMNS - 1)
+    raise InputError(
+        f"{rows.called} has {n_columns} columns and {n_rows:,} rows, too few for method "
+        f"{method!r}: its noisy curve would be a step. Keep the columns that matter, at most "
+        f"{most} here, or combine them by a formula; or look up the true label of some rows and "
+        "use audit_test."
+    )
 
 
 def _check_rarest(counted: Iterable[tuple[Any, float]], n_parameters: int, advice: str) -> None:

@@ -16,31 +16,36 @@ from evenodds.inference.bootstrap import (
     refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
-    anchor_check,
     companion_check,
-    curve_shape_check,
     groups_check,
     range_check,
-    root_check,
     rows_check,
     shape_alone,
     step_check,
 )
 from evenodds.inference.equations import AnchorEquations
+from evenodds.inference.free_checks import anchor_check, curve_shape_check
+from evenodds.inference.label_bounds import rate_bounds_of
 from evenodds.inference.noise_aware import (
-    LIMITS,
     BoundaryStatistic,
     FittedRows,
     JointStatistic,
     grouped_scores,
     joint_direction,
 )
-from evenodds.inference.outcome import Asked, AtAnchors, outcome
+from evenodds.inference.outcome import (
+    Asked,
+    AtAnchors,
+    bound_check,
+    outcome,
+    reason_to_withhold,
+)
 from evenodds.inference.profile import Alternative, Reference, pvalue_of
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketching import sketch_noise_aware
-from evenodds.inference.tracing import walk
+from evenodds.inference.tracing import WIDEST, walk
 from evenodds.inference.weights import equal_weights
+from evenodds.model.bending.free_rates import fit_free_rates
 from evenodds.rows.base import Rows
 from evenodds.validation import check_choice
 
@@ -82,15 +87,18 @@ def joint_test(
         equations = AnchorEquations.of(anchors, points, problem)
     statistic = JointStatistic(fitted, equations.evidence())
     null, null_fit = statistic.at(0.0), statistic.fits.at(0.0)
-    profile = walk(statistic.at, LIMITS, sparing=bool(problem.samples))
+    bounds = rate_bounds_of(problem, fitted.plain_coefficients)
+    limits = bounds.limits(WIDEST)
+    profile = walk(statistic.at, limits, sparing=bool(problem.samples))
     reference = joint_reference(statistic, equations, settings)
     best = statistic.fits.at(profile.estimate)
+    free = fit_free_rates(problem.small, fitted.plain_coefficients)
     about_anchors: list[Diagnostic | None] = [shape_alone()] if audit is None else []
     if points is not None:
         boundary = _boundary_pvalue(fitted, equations, alternative)
         about_anchors = [
             companion_check(boundary, reference.pvalue(null.z, alternative), why_not=""),
-            anchor_check(best, equations, grouped_scores(problem, best)),
+            anchor_check(problem, free, fitted.plain_coefficients, equations),
             range_check(problem.rows, points),
         ]
     return outcome(
@@ -106,6 +114,8 @@ def joint_test(
         best,
         profile,
         reference,
+        bounds=bounds,
+        withheld=reason_to_withhold(null_fit, profile.estimate, profile(profile.estimate), limits),
         at_anchors=AtAnchors(
             stated_posterior=None if points is None else float(np.mean(equations.stated))
         ),
@@ -113,8 +123,8 @@ def joint_test(
             *about_anchors,
             audit_check(best, statistic.evidence, problem.audit),
             audit_size_check(null_fit, problem.audit),
-            curve_shape_check(problem, best),
-            root_check(profile),
+            curve_shape_check(problem, free),
+            bound_check(profile, best.point.rate, bounds, limits),
             step_check(null_fit),
             rows_check(rows),
             groups_check(rows),
@@ -125,7 +135,7 @@ def joint_test(
             best,
             equations=equations,
             points=points,
-            group_scores=grouped_scores(problem, null_fit),
+            group_scores=grouped_scores(problem, null_fit.point),
         ),
     )
 

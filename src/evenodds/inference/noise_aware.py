@@ -5,6 +5,7 @@ evidence. *Boundary* then asks whether the curve crosses 1/2 at the anchors; *jo
 whether the likelihood still rises with the asymmetry (theory page, "Noise-aware tests").
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,11 +20,10 @@ from evenodds.model.logistic import climb
 from evenodds.model.noisy import NoisyFit, asymmetry_direction
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_problem import NoisyProblem
+from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
 
-# Asymmetries that a noise rate of at most 0.49 leaves room for, less a hair.
-LIMITS = (-0.97, 0.97)
 # Information below this share of all is what rounding leaves of none.
 ROUNDING = 1e-9
 
@@ -54,6 +54,7 @@ class Direction:
 
     `slope` is how fast z changes with the hypothesised asymmetry, to first order. `usable`
     is False at a step, which fits anything and so is no evidence for its asymmetry.
+    `anchor_error` is the part of the standard error that rows without end would leave.
     """
 
     z: float
@@ -61,6 +62,25 @@ class Direction:
     distance: float
     standard_error: float
     usable: bool
+    anchor_error: float = 0.0
+
+    @property
+    def endless_z(self) -> float:
+        """What z would be if rows without end showed the same distance."""
+        return self.distance / self.anchor_error
+
+
+class Remembered:
+    """A statistic that keeps what it has worked out."""
+
+    def __init__(self, statistic: Callable[[float], Direction]) -> None:
+        self._statistic = statistic
+        self._known: dict[float, Direction] = {}
+
+    def __call__(self, asymmetry: float) -> Direction:
+        if asymmetry not in self._known:
+            self._known[asymmetry] = self._statistic(asymmetry)
+        return self._known[asymmetry]
 
 
 class BoundaryStatistic:
@@ -76,7 +96,33 @@ class BoundaryStatistic:
         audit = self.fits.problem.audit
         if audit is not None:
             return joint_direction(shape_blind(fit, audit), self.fits.evidence)
-        return boundary_direction(fit, self.equation, grouped_scores(self.fits.problem, fit))
+        return boundary_direction(fit, self.equation, grouped_scores(self.fits.problem, fit.point))
+
+    def without(self, equations: AnchorEquations, left_out: int) -> float:
+        """Return z(0) with equal weights on all anchors but one, from a fit without that one.
+
+        With very many rows what leaving it out moves is measured on a sample.
+        """
+        n_anchors = len(equations.targets)
+        weights = np.full(n_anchors, 1 / (n_anchors - 1))
+        weights[left_out] = 0
+        rest = equations.averaged(weights)
+        if not self.fits.problem.samples:
+            return self._refitted(self.fits.problem, rest, 1.0).z
+        sample = self.fits.problem.samples[-1]
+        share = sample.rows.total_weight / self.fits.problem.rows.total_weight
+        before = self._refitted(sample, self.equation, share)
+        after = self._refitted(sample, rest, share)
+        error = float(rest.covariance[0, 0])
+        variance = (after.standard_error**2 - error) * share + error
+        return (self.at(0.0).distance + after.distance - before.distance) / float(variance**0.5)
+
+    def _refitted(
+        self, problem: NoisyProblem, equation: AnchorEquations, share: float
+    ) -> Direction:
+        """Return the statistic at no asymmetry with another equation, on a share of the rows."""
+        fit = self.fits.refitted(problem, equation.evidence().scaled(share), 0.0)
+        return boundary_direction(fit, equation, grouped_scores(problem, fit.point))
 
 
 class JointStatistic:
@@ -91,7 +137,7 @@ class JointStatistic:
     def at(self, asymmetry: float) -> Direction:
         """Return the statistic at a hypothesised asymmetry."""
         fit = self.fits.at(asymmetry)
-        return joint_direction(fit, self.evidence, grouped_scores(self.fits.problem, fit))
+        return joint_direction(fit, self.evidence, grouped_scores(self.fits.problem, fit.point))
 
 
 def boundary_direction(
@@ -123,6 +169,7 @@ def boundary_direction(
         distance=distance,
         standard_error=standard_error,
         usable=not fit.is_step,
+        anchor_error=float(np.sqrt(equation.covariance[0, 0])),
     )
 
 
@@ -215,12 +262,12 @@ def _efficient_score(
     )
 
 
-def grouped_scores(problem: NoisyProblem, fit: NoisyFit) -> FloatArray | None:
-    """Return scores summed within groups at a fit, or None where rows have no groups."""
+def grouped_scores(problem: NoisyProblem, point: NoisyPoint) -> FloatArray | None:
+    """Return scores summed within groups at a point, or None where rows have no groups."""
     rows = problem.rows
     if rows.n_groups is None:
         return None
-    outside = problem.outside(fit.point)
+    outside = problem.outside(point)
     empty = GroupedNoisyScores(outside, problem.scaling.shift, rows.n_groups)
     scores = rows.sum_over_rows(empty).scores
     return scores * problem.factors

@@ -7,20 +7,24 @@ from evenodds.model.noisy import (
     NoisyFit,
     along_the_tangent,
     climb_noisy,
-    fit_noisy,
-    plain_starts,
+    contending,
+    find_tops,
 )
 from evenodds.model.noisy_chord import finish_noisy
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.validation import FloatArray
 
+# Asymmetries this far from where tops were last looked for are searched afresh.
+SEARCH_EVERY = 0.1
+
 
 class NullFits:
     """Null fits for one set of evidence, each started from its neighbours.
 
-    The first fit starts from the plain curve at several noise rates; with many rows it is
-    found on a sample and carried over. Later ones start from the nearest fits so far.
+    The first fit is the best of all tops that a search finds; with many rows they are found
+    on a sample and carried over. Later ones start from the nearest fits so far: all tops that
+    contend are followed, since another may be the best elsewhere.
     """
 
     def __init__(
@@ -34,48 +38,66 @@ class NullFits:
         self.evidence = evidence
         self._plain = plain_coefficients
         self._near = near  # a fit with other evidence, to start from where rows are many
-        self._fits: dict[float, NoisyFit] = {}
+        self._tops: dict[float, list[NoisyFit]] = {}
+        self._searched: list[float] = []
 
     def at(self, asymmetry: float) -> NoisyFit:
         """Return the null fit for a hypothesised asymmetry."""
-        if asymmetry not in self._fits:
-            fit = self._nearby(asymmetry) if self._fits else self._first(asymmetry)
-            self._fits[asymmetry] = fit
-        return self._fits[asymmetry]
+        if asymmetry not in self._tops:
+            tops = self._nearby(asymmetry) if self._tops else self._first(asymmetry)
+            self._tops[asymmetry] = tops
+        return self._tops[asymmetry][0]
 
-    def _first(self, asymmetry: float) -> NoisyFit:
-        if self._near is not None and self.problem.samples:
-            return finish_noisy(self.problem, self.evidence, self._near, 1.0)
-        starts = plain_starts(self._plain, asymmetry, self.problem.rows.n_rows)
-        pilot_problem, share = self.problem, 1.0
-        for sample in self.problem.samples:  # the smallest first
-            share = sample.rows.total_weight / self.problem.rows.total_weight
-            found = fit_noisy(
-                sample, self.evidence.scaled(share), asymmetry, starts, self.problem.last_gain
+    def refitted(self, problem: NoisyProblem, evidence: Evidence, asymmetry: float) -> NoisyFit:
+        """Return the fit with other evidence, from where these fits are."""
+        self.at(asymmetry)
+        ends = [
+            climb_noisy(problem, evidence, asymmetry, top.point, problem.last_gain)
+            for top in self._tops[asymmetry]
+        ]
+        return contending(ends)[0]
+
+    def _first(self, asymmetry: float) -> list[NoisyFit]:
+        problem, evidence = self.problem, self.evidence
+        if not problem.samples:
+            return self._search(asymmetry)
+        if self._near is not None:
+            return [finish_noisy(problem, evidence, self._near, 1.0)]
+        total, gain = problem.rows.total_weight, problem.last_gain
+        smallest, *larger = problem.samples
+        share = smallest.rows.total_weight / total
+        tops = find_tops(smallest, evidence.scaled(share), asymmetry, self._plain, gain)
+        for sample in larger:
+            share = sample.rows.total_weight / total
+            tops = contending(
+                [
+                    climb_noisy(sample, evidence.scaled(share), asymmetry, top.point, gain)
+                    for top in tops
+                ]
             )
-            starts, pilot_problem = [found.point], sample
-        if pilot_problem is self.problem:
-            return fit_noisy(self.problem, self.evidence, asymmetry, starts)
-        return finish_noisy(self.problem, self.evidence, found, share)
+        return [finish_noisy(problem, evidence, tops[0], share)]
 
-    def _nearby(self, asymmetry: float) -> NoisyFit:
+    def _search(self, asymmetry: float) -> list[NoisyFit]:
+        """Look for all tops, from scratch."""
+        self._searched.append(asymmetry)
+        return find_tops(self.problem, self.evidence, asymmetry, self._plain)
+
+    def _nearby(self, asymmetry: float) -> list[NoisyFit]:
         """Fit from where the nearest fits lead."""
-        known = sorted(self._fits, key=lambda other: abs(other - asymmetry))[:3]
-        nearest = self._fits[known[0]]
-        if len(known) < 3 or abs(asymmetry - known[0]) > 2 * (max(known) - min(known)):
-            start = along_the_tangent(nearest, self.evidence, asymmetry)
-        else:
-            start = _between([self._fits[other].point for other in known], asymmetry)
-        fit = climb_noisy(self.problem, self.evidence, asymmetry, start, self.problem.last_gain)
-        if not fit.is_step:
-            return fit
-        again = fit_noisy(
-            self.problem,
-            self.evidence,
-            asymmetry,
-            plain_starts(self._plain, asymmetry, self.problem.rows.n_rows),
-        )
-        return max(fit, again, key=lambda end: end.objective)
+        known = sorted(self._tops, key=lambda other: abs(other - asymmetry))[:3]
+        nearest = self._tops[known[0]]
+        starts = [along_the_tangent(top, self.evidence, asymmetry) for top in nearest]
+        if len(known) == 3 and abs(asymmetry - known[0]) <= 2 * (max(known) - min(known)):
+            starts[0] = _between([self._tops[other][0].point for other in known], asymmetry)
+        gain = self.problem.last_gain
+        ends = [
+            climb_noisy(self.problem, self.evidence, asymmetry, start, gain) for start in starts
+        ]
+        tops = contending(ends)
+        far = all(abs(asymmetry - searched) > SEARCH_EVERY for searched in self._searched)
+        if (far and not self.problem.samples) or tops[0].is_step:
+            tops = contending([*tops, *self._search(asymmetry)])
+        return tops
 
 
 def _between(points: list[NoisyPoint], asymmetry: float) -> NoisyPoint:

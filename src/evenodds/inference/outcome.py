@@ -1,16 +1,25 @@
 """Putting the outcome of a noise-aware test together, the same way for either."""
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenodds.anchors import Anchors
 from evenodds.inference.audit.sample import Audit
+from evenodds.inference.label_bounds import RateBounds
 from evenodds.inference.noise_aware import Direction
 from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketch import Sketch
 from evenodds.model.noisy import NoisyFit
 from evenodds.rows.base import Rows
+from evenodds.validation import join_quoted
+
+# z at an estimate that is a root, up to where the search stops; and at one on a bound that only
+# a contradiction explains.
+ROOT, CONTRADICTION = 0.01, 3.0
+# Checks that still speak where no number is shown.
+KEPT = frozenset({"anchors and curve", "range of the data", "rows per parameter", "groups", "step"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +50,29 @@ def outcome(
     profile: Profile,
     reference: Reference,
     *,
+    bounds: RateBounds,
+    withheld: str | None,
+    endless_z: tuple[float, ...] = (),
     at_anchors: AtAnchors,
     checks: Iterable[Diagnostic | None],
     sketch: Sketch,
 ) -> AsymmetryTestResult:
     """Return the result of a test from its statistic, its best fit and its profile."""
     rows, anchors = asked.rows, asked.anchors
+    if withheld is not None:
+        null, profile = replace(null, z=math.nan), Profile.unknown()
+        endless_z, at_anchors = (), AtAnchors(stated_posterior=at_anchors.stated_posterior)
+        checks = [check for check in checks if check is not None and check.name in KEPT]
+        sketch = Sketch(n_rows_seen=sketch.n_rows_seen, anchors=(), bins=())
+    rate = bounds.rate_within(best.point.rate, profile.estimate)
     return AsymmetryTestResult(
         statistic=null.z,
-        pvalue=reference.pvalue(null.z, asked.alternative),
-        asymmetry=profile.estimate,
+        pvalue=math.nan if withheld else reference.pvalue(null.z, asked.alternative),
+        asymmetry=None if withheld else profile.estimate,
         # tau sits on its bound up to rounding, which must not make a rate negative.
-        alpha=max(best.point.rate - profile.estimate / 2, 0.0),
-        beta=max(best.point.rate + profile.estimate / 2, 0.0),
+        alpha=None if withheld else max(rate - profile.estimate / 2, 0.0),
+        beta=None if withheld else max(rate + profile.estimate / 2, 0.0),
+        withheld=withheld,
         mean_posterior=at_anchors.mean_posterior,
         standard_error=at_anchors.standard_error,
         stated_posterior=at_anchors.stated_posterior,
@@ -68,11 +87,85 @@ def outcome(
         n_audited=0 if asked.audit is None else len(asked.audit),
         tolerance=(0.0, 0.0) if anchors is None else anchors.tolerance_range(),
         shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
+        shared_is_default=anchors is not None and anchors.shared_is_default,
         diagnostics=(*(check for check in checks if check is not None), *data_notes(rows)),
         profile=profile,
+        endless_z=endless_z,
         reference=reference,
         sketch=sketch,
     )
+
+
+def reason_to_withhold(
+    null: NoisyFit, estimate: float, z_there: float, limits: tuple[float, float]
+) -> str | None:
+    """Say why no number can be read off a test, as the end of a sentence; None if all can.
+
+    `estimate` is where z is zero, or as close to that as could be reached.
+    """
+    if null.is_step:
+        return (
+            f"the fitted curve is a step, with about {null.here.transition:.0f} rows on its slope: "
+            "too few rows for so many columns and so much noise"
+        )
+    left = abs(z_there)
+    if left < ROOT:
+        return None
+    if estimate not in limits:
+        return (
+            "no asymmetry fits: before one does, the fitted curve turns into a step; there are too "
+            "few rows, or an anchor is wrong"
+        )
+    if left < CONTRADICTION:
+        return None
+    return (
+        f"labels and anchors contradict each other: asymmetries from {limits[0]:+.2f} to "
+        f"{limits[1]:+.2f} are all that these labels allow, and none of them fits; an anchor is "
+        "wrong, or the curve is not logistic"
+    )
+
+
+def bound_check(
+    profile: Profile, rate: float, bounds: RateBounds, limits: tuple[float, float]
+) -> Diagnostic | None:
+    """Say so where an estimate sits on the largest flip rate that the labels allow."""
+    asymmetry = profile.estimate
+    within = bounds.rate_within(rate, asymmetry)
+    if asymmetry not in limits and within >= rate:
+        return None
+    alpha, beta = within - asymmetry / 2, within + asymmetry / 2
+    name, largest = (
+        ("beta", bounds.beta)
+        if bounds.beta - beta < bounds.alpha - alpha
+        else (
+            "alpha",
+            bounds.alpha,
+        )
+    )
+    labels = "positive" if name == "beta" else "negative"
+    return Diagnostic(
+        name="largest rate",
+        message=(
+            f"The estimate sits on a bound: {name} cannot exceed {largest:.3f}, the share of "
+            f"{labels} labels where these are rarest."
+        ),
+        concern=False,
+        statistic=largest,
+    )
+
+
+def ignored_check(ignored: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Name columns of anchors that an expert may have judged by and the test does not use."""
+    names = tuple(dict.fromkeys(ignored))
+    if not names:
+        return ()
+    them = "them" if len(names) > 1 else "it"
+    message = (
+        f"The anchors have {join_quoted(names)}, which the test does not use: an expert who judged "
+        f"by {them} called other cases toss-ups than these features do. Test with the columns that "
+        "the expert saw, or have cases judged by those of the test alone."
+    )
+    return (Diagnostic(name="columns", message=message, concern=True),)
 
 
 def data_notes(rows: Rows) -> tuple[Diagnostic, ...]:

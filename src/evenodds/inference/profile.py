@@ -92,6 +92,12 @@ class Profile:
     asymmetries: tuple[float, ...]
     z: tuple[float, ...]
     estimate: float
+    allowed: tuple[float, float] = (-1.0, 1.0)  # the asymmetries that labels leave possible
+
+    @classmethod
+    def unknown(cls) -> "Profile":
+        """Return the table of a test whose numbers are withheld."""
+        return cls((), (), math.nan)
 
     def __call__(self, asymmetry: float) -> float:
         """Return z between the knots without overshooting them.
@@ -119,17 +125,15 @@ class Profile:
         """
         check_between(level, "level", 0, 1, closed="neither")
         above, below = reference.critical(1 - level, alternative)
-        low = None if alternative == "less" else self.crossing(above, -1)
-        high = None if alternative == "greater" else self.crossing(below, 1)
-        kept_low, kept_high = self._agreeing_with_the_test(
-            -1.0 if low is None else low, 1.0 if high is None else high, above, below
-        )
+        low = -1.0 if alternative == "less" else self._end(above, -1)
+        high = 1.0 if alternative == "greater" else self._end(below, 1)
+        kept_low, kept_high = self._agreeing_with_the_test(low, high, above, below)
         return ConfidenceInterval(
             low=kept_low,
             high=kept_high,
             level=level,
-            low_is_limit=low is None,
-            high_is_limit=high is None,
+            low_is_limit=low == -1,
+            high_is_limit=high == 1,
         )
 
     def _agreeing_with_the_test(
@@ -154,6 +158,16 @@ class Profile:
         above = reference.pvalue(self(margin), "less")  # small when clearly below the margin
         below = reference.pvalue(self(-margin), "greater")
         return Equivalence(margin=margin, pvalue=max(above, below))
+
+    def half_width(self, above: float, below: float) -> float:
+        """Return half the distance between where z passes two values; 1 where it does not."""
+        low, high = self.crossing(above, -1), self.crossing(below, 1)
+        return 1.0 if low is None or high is None else (high - low) / 2
+
+    def _end(self, critical: float, direction: int) -> float:
+        """Return where z passes `critical`, or else the last asymmetry that labels allow."""
+        found = self.crossing(critical, direction)
+        return self.allowed[0 if direction < 0 else 1] if found is None else found
 
     def crossing(self, critical: float, direction: int) -> float | None:
         """Return where z first passes `critical` on the way out from the estimate."""

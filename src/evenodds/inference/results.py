@@ -1,5 +1,6 @@
 """What a test returns: numbers, a table of z, and things to doubt; never the rows."""
 
+import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self, get_args
 
@@ -16,7 +17,7 @@ from evenodds.inference.provenance import versions_in_use
 from evenodds.inference.sketch import AnchorPosition, Sketch
 from evenodds.validation import check_between, check_choice
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def check_alternative(value: Any) -> Alternative:
@@ -90,14 +91,18 @@ class AsymmetryTestResult(Presented):
     ----------
     statistic : float
         Standardised distance of the fitted curve from what uniform noise would give
-        at the anchors.
+        at the anchors; nan where it is withheld.
     pvalue : float
-        Probability, under uniform noise, of a statistic at least as extreme.
-    asymmetry : float
+        Probability, under uniform noise, of a statistic at least as extreme; nan where it is
+        withheld.
+    asymmetry : float or None
         Estimate of ``beta - alpha``: how many more of the negatives than of the
-        positives are flipped.
+        positives are flipped. None where it is withheld.
     alpha, beta : float or None
-        Estimated flip rates of positives and negatives; None where the method has none.
+        Estimated flip rates of positives and negatives; None where the method has none, or
+        they are withheld.
+    withheld : str or None
+        Why there are no numbers: the data cannot tell. None where there are.
     mean_posterior : float or None
         What the labels say of the posterior at the anchors, on average, if the noise is
         uniform: near `stated_posterior` when it is. None without anchors.
@@ -117,10 +122,16 @@ class AsymmetryTestResult(Presented):
         Smallest and largest tolerance of the anchors.
     shared_tolerance : float
         Error common to all anchors.
+    shared_is_default : bool
+        Whether that was worked out from the tolerances, not stated.
     diagnostics : tuple of Diagnostic
         What was checked, and what to doubt.
     profile : Profile
         Table of the statistic as a function of the hypothesised asymmetry.
+    endless_z : tuple of float
+        The statistic at the asymmetries of the profile if the curve were known exactly and the
+        anchors as they are: what rows without end would leave. Empty where rows alone can settle
+        any asymmetry.
     reference : Reference
         What the statistic is compared with: a standard normal, or bootstrap draws.
     sketch : Sketch
@@ -143,7 +154,7 @@ class AsymmetryTestResult(Presented):
 
     statistic: float
     pvalue: float
-    asymmetry: float
+    asymmetry: float | None
     alpha: float | None
     beta: float | None
     mean_posterior: float | None
@@ -159,28 +170,56 @@ class AsymmetryTestResult(Presented):
     n_anchors: int
     tolerance: tuple[float, float]
     shared_tolerance: float
+    shared_is_default: bool
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
+    endless_z: tuple[float, ...] = ()
     reference: Reference = field(default_factory=Reference)
     sketch: Sketch
     flip_rates: tuple[FlipRate, ...] = ()
     n_audited: int = 0
+    withheld: str | None = None
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return the asymmetries this test would not reject at ``1 - level``.
 
         With a one-sided alternative the interval is one-sided too. An end without a
-        bound is at -1 or 1 and marked so.
+        bound is at -1 or 1 and marked so; where numbers are withheld neither has one.
         """
+        if self.withheld:
+            check_between(level, "level", 0, 1, closed="neither")
+            return ConfidenceInterval(
+                low=-1.0, high=1.0, level=level, low_is_limit=True, high_is_limit=True
+            )
         return self.profile.interval(level, self.alternative, self.reference)
 
     def equivalence(self, margin: float = 0.05) -> Equivalence:
         """Test whether the asymmetry is smaller than `margin` in size.
 
-        A small p-value shows that it is: the one way to *support* uniform noise.
+        A small p-value shows that it is: the one way to *support* uniform noise. Below
+        `smallest_margin` it is never small, however many rows there are. Where numbers are
+        withheld it is nan.
         """
+        if self.withheld:
+            return Equivalence(margin=margin, pvalue=math.nan)
         return self.profile.equivalence(margin, self.reference)
+
+    def smallest_margin(self, significance: float = 0.05) -> float:
+        """Return the margin below which `equivalence` can show nothing with these anchors.
+
+        Errors of the anchors remain however many rows there are: half the width that the
+        interval at ``1 - 2 * significance`` would have if the curve were known exactly. 0 where
+        rows alone can show any margin (strict anchors, an audit, method "joint"), 1 where they
+        can show none.
+        """
+        check_between(significance, "significance", 0, 1, closed="neither")
+        if not self.endless_z:
+            return 0.0
+        above, _ = self.reference.critical(significance, "greater")
+        _, below = self.reference.critical(significance, "less")
+        endless = Profile(self.profile.asymmetries, self.endless_z, self.profile.estimate)
+        return max(endless.half_width(above, below), 0.0)
 
     def retention_region(self, significance: float = 0.05) -> RetentionRegion | None:
         """Return the mean posteriors that retain uniform noise; None without any.
@@ -213,13 +252,20 @@ class AsymmetryTestResult(Presented):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        values = {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        if self.withheld:
+            values["statistic"] = values["pvalue"] = values["profile"]["estimate"] = None
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
         known = whole_fields(cls, values)
+        if known["withheld"]:
+            known["statistic"] = known["pvalue"] = math.nan
+            known["profile"] = Profile.unknown()
         known["tolerance"] = tuple(known["tolerance"])
+        known["endless_z"] = tuple(known["endless_z"])
         known["flip_rates"] = tuple(FlipRate(**record) for record in known["flip_rates"])
         known["sketch"] = Sketch.from_dict(known["sketch"])
         return cls(**known)
@@ -230,7 +276,9 @@ def whole_fields(record: type, values: dict[str, Any]) -> dict[str, Any]:
     known = check_schema(record, values)
     known["diagnostics"] = tuple(Diagnostic(**check) for check in known["diagnostics"])
     table = known["profile"]
-    known["profile"] = Profile(tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"])
+    known["profile"] = Profile(
+        tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"], tuple(table["allowed"])
+    )
     known["reference"] = Reference(tuple(known["reference"]["draws"]))
     return known
 

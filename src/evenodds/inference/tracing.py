@@ -23,6 +23,8 @@ NEAR_KNOTS = 48
 WALKED_SIZES = (0.6, 1.2, 1.6, 1.9, 2.25, 2.6, 2.9, 3.4, 5.0)
 WALKED_LEVELS = (0.9, 0.95, 0.99)
 SPARING_SIZES = (1.4, 2.4, 5.0)
+# Asymmetries that can be tried at all; limits inside of them are set by the labels.
+WIDEST = (-0.97, 0.97)
 SMALLEST_STRIDE = 1e-5
 LARGEST_STRIDE = 0.15
 MOST_STRIDES = 20
@@ -90,7 +92,24 @@ def walk(
         for asymmetry, value in known.items()
         if value.usable or asymmetry in (0.0, root)
     }
-    return Profile(*_thinned(knots, keep=(0.0, root)), root)
+    low, high = limits
+    allowed = (low if low > WIDEST[0] else -1.0, high if high < WIDEST[1] else 1.0)
+    return Profile(*_thinned(knots, keep=(0.0, root)), root, allowed)
+
+
+def find_root(
+    statistic: Callable[[float], Slanted], limits: tuple[float, float]
+) -> tuple[float, float]:
+    """Return where a costly z is zero, and its value there: not zero where it has no root."""
+    known: dict[float, Slanted] = {}
+
+    def at(asymmetry: float) -> Slanted:
+        if asymmetry not in known:
+            known[asymmetry] = statistic(asymmetry)
+        return known[asymmetry]
+
+    root = _find_root(at, known, limits, precision=1e-4)
+    return root, at(root).z
 
 
 def _find_root(

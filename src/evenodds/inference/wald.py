@@ -84,6 +84,11 @@ class AnchoredCurve:
         distance = self.mean_posterior - (1 + asymmetry) / 2
         return distance / float(np.sqrt(self.variance(asymmetry)))
 
+    def endless_z(self, asymmetry: float) -> float:
+        """Return the statistic if the curve were known exactly."""
+        curve = replace(self, log_odds_covariance=np.zeros_like(self.log_odds_covariance))
+        return curve.z(asymmetry)
+
 
 def wald_test(
     rows: Rows, anchors: Anchors, settings: Wald, alternative: Alternative
@@ -114,12 +119,14 @@ def wald_test(
         n_anchors=len(anchors),
         tolerance=anchors.tolerance_range(),
         shared_tolerance=anchors.shared_tolerance,
+        shared_is_default=anchors.shared_is_default,
         diagnostics=tuple(
             check
             for check in (_curve_check(rows, fit), rows_check(rows), *data_notes(rows))
             if check is not None
         ),
         profile=profile,
+        endless_z=() if anchors.strict else tuple(map(curve.endless_z, profile.asymmetries)),
         sketch=sketch_plain(
             CurveOnRows(
                 small_sample(rows), NoisyPoint(fit.inside.coefficients, 0, 0), fit.inside.shift

@@ -1,10 +1,9 @@
 """Fitting the noisy-logistic curve for a hypothesised asymmetry, with anchor evidence.
 
 The likelihood is not concave in (theta, tau): the climb is damped, keeps tau within its
-bounds, starts from several noise rates and keeps the best end.
+bounds, and starts from several noise rates (`noisy_starts`).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,17 +11,17 @@ import numpy as np
 from evenodds.model.evidence import Evidence
 from evenodds.model.inverses import symmetric_inverse
 from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
+from evenodds.model.noisy_starts import first_rate, index_starts
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.model.solver import with_secant
 from evenodds.validation import FloatArray
 
 # Beyond this rate labels are close to coins, and the curve close to flat.
 LARGEST_RATE = 0.49
-# Noise rates to start from; slopes of the plain fit are stretched to match.
-START_RATES = (0.005, 0.1, 0.25)
-# With fewer rows a parameter than this, one more start: a noise rate and a steepness.
-FEW_ROWS_A_PARAMETER = 300
-STEEP_START = (0.25, 20.0)
+# Ends further below the best than this, in log-likelihood, are out of the running; ends that
+# differ by less than this much, and in the noise rate by less than that, are one.
+CONTENDING = 10.0
+SAME_TOP, SAME_RATE = 0.01, 0.01
 # The climb ends when score times step, the square of the error in standard errors, falls below
 # this.
 LAST_GAIN = 1e-19
@@ -70,36 +69,35 @@ class Secant:
     free: bool
 
 
-def plain_starts(coefficients: FloatArray, asymmetry: float, n_rows: int) -> list[NoisyPoint]:
-    """Return starts from a plain fit, stretched for several noise rates.
-
-    In few and noisy rows the likelihood may prefer a step, so there one start is steep.
-    """
-    return [
-        NoisyPoint(stretch * coefficients, rate, asymmetry)
-        for rate, stretch in start_shapes(n_rows, len(coefficients), asymmetry)
-    ]
-
-
-def start_shapes(n_rows: int, n_parameters: int, asymmetry: float) -> list[tuple[float, float]]:
-    """Return noise rates to start from, and how far each stretches a plain fit."""
-    shapes = [(rate, 1.0) for rate in START_RATES]
-    if n_rows < FEW_ROWS_A_PARAMETER * n_parameters:
-        shapes.append(STEEP_START)
-    rates = [(max(rate, abs(asymmetry) / 2 + 1e-3), steepness) for rate, steepness in shapes]
-    return [(rate, steepness / (1 - 2 * rate)) for rate, steepness in rates]
-
-
-def fit_noisy(
+def find_tops(
     problem: NoisyProblem,
     evidence: Evidence,
     asymmetry: float,
-    starts: Iterable[NoisyPoint],
+    plain_coefficients: FloatArray,
     last_gain: float = LAST_GAIN,
-) -> NoisyFit:
-    """Climb from every start and return the best end."""
-    ends = [climb_noisy(problem, evidence, asymmetry, start, last_gain) for start in starts]
-    return max(ends, key=lambda end: end.objective)
+) -> list[NoisyFit]:
+    """Climb from starts at many noise rates; return the tops that contend, the best first."""
+    plain = NoisyPoint(plain_coefficients, first_rate(asymmetry), asymmetry)
+    first = climb_noisy(problem, evidence, asymmetry, plain, last_gain)
+    starts = index_starts(problem, evidence, first.point)
+    others = [climb_noisy(problem, evidence, asymmetry, start, last_gain) for start in starts]
+    return contending([first, *others])
+
+
+def contending(ends: list[NoisyFit]) -> list[NoisyFit]:
+    """Return the ends that are different tops not far below the best, the best first."""
+    tops: list[NoisyFit] = []
+    for end in sorted(ends, key=lambda end: -end.objective):
+        if tops and end.objective < tops[0].objective - CONTENDING:
+            break
+        if not any(_same_top(end, top) for top in tops):
+            tops.append(end)
+    return tops
+
+
+def _same_top(one: NoisyFit, other: NoisyFit) -> bool:
+    near = abs(one.objective - other.objective) < SAME_TOP
+    return near and abs(one.point.rate - other.point.rate) < SAME_RATE
 
 
 def climb_noisy(

@@ -4,7 +4,6 @@ The climb of the single fit (`noisy.climb_noisy`), carried out for a batch of re
 each has its own damping and its own noise rate, all share the products with the design.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -20,7 +19,6 @@ from evenodds.model.noisy import (
     MAX_CREEPING,
     MAX_STEPS,
     STEP_ROWS_A_PARAMETER,
-    start_shapes,
 )
 from evenodds.model.noisy_batch_steps import (
     Mask,
@@ -28,6 +26,14 @@ from evenodds.model.noisy_batch_steps import (
     State,
     reduced_batch,
     scoring_steps,
+)
+from evenodds.model.noisy_starts import (
+    BINS,
+    FEW_ROWS_A_PARAMETER,
+    Index,
+    bins_of,
+    first_rate,
+    grid_starts,
 )
 from evenodds.model.noisy_sums import FLAT_BEYOND, NoisyPoint
 from evenodds.validation import FloatArray
@@ -58,30 +64,47 @@ class BatchProblem:
     def fit(self, labels: NDArray[np.generic], pulls: FloatArray, start: NoisyPoint) -> NoisyBatch:
         """Fit every row of `labels` with its own pull; keep the best of several climbs.
 
-        Climbs begin at `start`, where the labels were drawn from, and at the replicate's own
-        plain fit stretched for several noise rates, as the single fit does.
+        Climbs begin at `start`, where the labels were drawn from, and where the single fit
+        begins (`noisy.find_tops`).
         """
         plain = fit_batch(self.pairs, labels, np.zeros(self.pairs.design.shape[1]))
         parts = []
         for batch in batches(len(labels), len(self.pairs.design)):
             given = labels[batch].astype(np.float64)
-            ends = [
-                self._climb(given, pulls[batch], theta, rate)
-                for theta, rate in self._starts(plain.coefficients[batch], start)
-            ]
-            parts.append(_best(ends))
+            parts.append(_best(self._ends(given, pulls[batch], plain.coefficients[batch], start)))
         return NoisyBatch(
             *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(NoisyBatch))
         )
 
-    def _starts(
-        self, plain: FloatArray, start: NoisyPoint
-    ) -> Iterator[tuple[FloatArray, FloatArray]]:
-        n = len(plain)
-        yield np.tile(start.coefficients, (n, 1)), np.full(n, start.rate)
+    def _ends(
+        self, labels: FloatArray, pulls: FloatArray, plain: FloatArray, start: NoisyPoint
+    ) -> list[NoisyBatch]:
+        n = len(labels)
+        drawn_from = np.tile(start.coefficients, (n, 1)), np.full(n, start.rate)
+        first = self._climb(labels, pulls, plain, np.full(n, first_rate(self.asymmetry)))
         n_rows, n_parameters = self.pairs.design.shape
-        for rate, stretch in start_shapes(n_rows, n_parameters, self.asymmetry):
-            yield stretch * plain, np.full(n, rate)
+        others = grid_starts(
+            self._index(labels, pulls, first.coefficients[:, 1:]),
+            self.evidence,
+            self.asymmetry,
+            few_rows=n_rows < FEW_ROWS_A_PARAMETER * n_parameters,
+        )
+        climbs = (self._climb(labels, pulls, *point) for point in (drawn_from, *others))
+        return [first, *climbs]
+
+    def _index(self, labels: FloatArray, pulls: FloatArray, slopes: FloatArray) -> Index:
+        """Count labels along each replicate's own direction."""
+        along = slopes @ self.pairs.design[:, 1:].T
+        mean, spread = along.mean(axis=1), along.std(axis=1)
+        spread[spread == 0] = 1.0
+        bins = bins_of((along - mean[:, None]) / spread[:, None])
+        bins += BINS * np.arange(len(labels))[:, None]
+        size = BINS * len(labels)
+        positives, negatives = (
+            np.bincount(bins.ravel(), given.ravel(), size).reshape(-1, BINS).astype(np.float64)
+            for given in (labels, 1 - labels)
+        )
+        return Index(slopes, mean, spread, positives, negatives, pulls)
 
     def _climb(
         self, labels: FloatArray, pulls: FloatArray, theta: FloatArray, rate: FloatArray

@@ -4,30 +4,50 @@ from typing import Self
 
 import numpy as np
 
+from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint, squeezed
-from evenodds.model.sums import shifted
+from evenodds.model.scaling import ColumnMoments
+from evenodds.model.sums import Moments, shifted
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
 N_BENDS = 2  # square and cube of the linear predictor
-# Log-odds beyond which a bend no longer grows.
+# Log-odds, and spreads of a feature, beyond which a bend no longer grows: one far row must not
+# decide the test.
 HELD_AT = 8.0
+FEATURES_HELD_AT = 4.0
+# With more features than this their squares and products are too many to ask about.
+MOST_FEATURES = 10
 
 
 class BendSums:
-    """Score and information of two bends, and their information with everything else.
+    """Score and information of bends, and their information with everything else.
 
-    The bends are the square and the cube of the fitted log-odds, held flat where the curve
-    is flat anyway so that one far row cannot decide the test.
+    The first bends are the square and the cube of the fitted log-odds; where features are few,
+    their squares and products follow.
     """
 
-    def __init__(self, point: NoisyPoint, shift: FloatArray | None = None) -> None:
-        self.point = point
-        self.shift = shift
-        n_others = len(point.coefficients) + 2
-        self.score = np.zeros(N_BENDS)
-        self.information = np.zeros((N_BENDS, N_BENDS))
-        self.with_others = np.zeros((N_BENDS, n_others))
+    def __init__(
+        self, point: NoisyPoint, shift: FloatArray | None, means: FloatArray, spreads: FloatArray
+    ) -> None:
+        self.point, self.shift = point, shift
+        self.means, self.spreads = means, spreads
+        n_features = len(means)
+        few = n_features <= MOST_FEATURES
+        self.pairs = np.triu_indices(n_features) if few else np.triu_indices(0)
+        n_bends = N_BENDS + len(self.pairs[0])
+        self.score = np.zeros(n_bends)
+        self.information = np.zeros((n_bends, n_bends))
+        self.with_others = np.zeros((n_bends, n_features + 3))
+
+    @classmethod
+    def at(cls, point: NoisyPoint, problem: NoisyProblem) -> Self:
+        """Return empty sums at a point, for features that are shifted but not scaled."""
+        shift = problem.scaling.shift
+        columns = ColumnMoments.of(
+            problem.rows.sum_over_rows(Moments(problem.rows.n_features, shift))
+        )
+        return cls(point, shift, columns.means, columns.spreads)
 
     def add(self, block: Block) -> None:
         point = self.point
@@ -39,7 +59,11 @@ class BendSums:
         if block.weights is not None:
             precision *= block.weights
         along = (1 - 2 * point.rate) * steps * (1 - steps)
-        bends = np.stack([log_odds**2, log_odds**3]) * along
+        first, second = self.pairs
+        held = np.clip(
+            (features - self.means) / self.spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT
+        ).T
+        bends = np.vstack([log_odds**2, log_odds**3, held[first] * held[second]]) * along
         self.score += bends @ (precision * (block.labels - fitted))
         weighted = bends * precision
         self.information += weighted @ bends.T

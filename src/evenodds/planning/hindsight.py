@@ -70,10 +70,11 @@ def _reach(result: Profiled, size: float) -> float | None:
     two-sided test the direction that is harder to find counts.
     """
     profile = result.profile
-    ends = {
-        "greater": (profile.crossing(size, -1),),
-        "less": (profile.crossing(-size, 1),),
-        "two-sided": (profile.crossing(size, -1), profile.crossing(-size, 1)),
-    }[result.alternative]
-    reaches = [1.0 if end is None else abs(end - profile.estimate) for end in ends]
-    return None if max(reaches) >= 1 else max(reaches)
+    sides = {"greater": (-1,), "less": (1,), "two-sided": (-1, 1)}[result.alternative]
+    reaches = []
+    for side in sides:
+        end = profile.crossing(-side * size, side)
+        # An asymmetry that the labels do not allow need not be found.
+        if end is not None or abs(profile.allowed[max(side, 0)]) == 1:
+            reaches.append(1.0 if end is None else abs(end - profile.estimate))
+    return None if not reaches or max(reaches) >= 1 else max(reaches)

@@ -61,7 +61,7 @@ def sample_size_range(
     method: str | Method | None = None,
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
     runs: int = RUNS,

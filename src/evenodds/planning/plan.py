@@ -63,6 +63,7 @@ class Plan:
     alternative: str
     tolerance: float
     shared_tolerance: float
+    shared_is_default: bool
     significance: float
     n_rows: int | None
     n_anchors: int
@@ -91,7 +92,7 @@ def make_plan(
     method: str | Method | None = None,
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
     runs: int = 0,
@@ -146,6 +147,7 @@ def make_plan(
         alternative=question.alternative,
         tolerance=question.tolerance,
         shared_tolerance=question.shared_tolerance,
+        shared_is_default=question.shared_is_default,
         significance=question.significance,
         n_rows=n_rows,
         n_anchors=n_anchors,

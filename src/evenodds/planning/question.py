@@ -69,6 +69,7 @@ class Question:
     alternative: Alternative
     tolerance: float
     shared_tolerance: float
+    shared_is_default: bool
     significance: float
     seed: int
     grain: Grain = FINE
@@ -125,7 +126,7 @@ def read_question(
     method: str | Method | None,
     alternative: str,
     tolerance: float,
-    shared_tolerance: float,
+    shared_tolerance: float | None,
     significance: float,
     seed: int,
 ) -> Question:
@@ -140,13 +141,15 @@ def read_question(
         )
     if isinstance(chosen, PilotWorld):
         _check_pilot(chosen)
-    own, shared = check_tolerances(tolerance, shared_tolerance)
+    read = chosen.tolerances if isinstance(chosen, World) else check_tolerances
+    own, shared = read(tolerance, shared_tolerance)
     return Question(
         design=chosen,
         method=test,
         alternative=check_alternative(alternative),
         tolerance=own,
         shared_tolerance=shared,
+        shared_is_default=shared_tolerance is None,
         significance=check_between(significance, "significance", 0, 1, closed="neither"),
         seed=check_whole(seed, "seed"),
     )

@@ -133,10 +133,19 @@ def leaning(rate: float, asymmetry: float) -> ClassConditionalNoise:
 def tolerance_for(
     question: Question, noise: ClassConditionalNoise, k: int, wanted: float
 ) -> float | None:
-    """Return the largest tolerance that endless rows would put up with."""
+    """Return the largest tolerance that endless rows would put up with.
+
+    A shared tolerance that was not stated follows it.
+    """
 
     def enough(hundredths: int) -> bool:
-        eased = replace(question, tolerance=question.tolerance * hundredths / 100)
+        part = hundredths / 100
+        eased = replace(
+            question,
+            tolerance=question.tolerance * part,
+            shared_tolerance=question.shared_tolerance
+            * (part if question.shared_is_default else 1),
+        )
         return eased.power(noise, ENDLESS_ROWS, k) >= wanted
 
     if not enough(1):

@@ -29,7 +29,7 @@ def sample_size(
     method: str | Method | None = None,
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
     runs: int = RUNS,
@@ -73,7 +73,7 @@ def anchors_needed(
     method: str | Method | None = None,
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
     runs: int = RUNS,
@@ -92,8 +92,8 @@ def anchors_needed(
     --------
     >>> import evenodds as eo
     >>> noise = eo.ClassConditionalNoise(alpha=0.05, beta=0.15)
-    >>> few = eo.anchors_needed("rare", noise, n_rows=10_000)
-    >>> many = eo.anchors_needed("rare", noise, n_rows=5_000)
+    >>> few = eo.anchors_needed("rare", noise, n_rows=20_000)
+    >>> many = eo.anchors_needed("rare", noise, n_rows=10_000)
     >>> few < many
     True
     """
@@ -120,7 +120,7 @@ def detectable_asymmetry(
     method: str | Method | None = None,
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
     runs: int = RUNS,

@@ -80,8 +80,7 @@ def _shape(result: AsymmetryTestResult) -> Assumption:
             "bandwidth",
         )
     statement = "The true posterior is logistic in the columns given."
-    if result.method == "joint":
-        statement += " Where it levels off, that is flips and nothing else."
+    statement += " Where it levels off, that is flips and nothing else; no check can tell."
     return _assumption(result, statement, "link")
 
 

@@ -9,6 +9,7 @@ from evenodds.report.sheet import Key, Sheet, SheetPicture, versions
 from evenodds.report.verdict import (
     headline,
     name_interval,
+    never_shown,
     next_steps,
     show_interval,
     show_pvalue,
@@ -25,12 +26,14 @@ from evenodds.report.words import (
     PVALUE,
     QUESTION,
     UNIFORM_NOISE,
+    known_to,
 )
 
 
 def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
     """Return the sheet of an asymmetry test."""
     equivalence = result.equivalence(view.margin)
+    smallest = result.smallest_margin(view.significance)
     return Sheet(
         question=QUESTION,
         headline=headline(result, view.significance, view.margin),
@@ -38,12 +41,17 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
         rejected=result.pvalue < view.significance,
         keys=_keys(result, view),
         facts=facts(result, view.significance),
-        page_facts=(
+        page_facts=()
+        if result.withheld
+        else (
             ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
+            *([("", never_shown(smallest))] if smallest else []),
         ),
-        answers={
+        answers=_nothing(view)
+        if result.withheld
+        else {
             "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
-            "equivalence": asdict(equivalence),
+            "equivalence": {**asdict(equivalence), "smallest_margin": smallest},
         },
         checks=result.diagnostics,
         next_steps=next_steps(result, view.significance, view.margin),
@@ -66,16 +74,27 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
     )
 
 
+def _nothing(view: View) -> dict[str, dict[str, float | None]]:
+    """Return the answers of a test whose numbers are withheld."""
+    return {
+        "confidence_interval": {"low": None, "high": None, "level": 1 - view.significance},
+        "equivalence": {"margin": view.margin, "pvalue": None, "smallest_margin": None},
+    }
+
+
 def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple[str, str]]:
     """Return the numbers of an asymmetry test, named for a reader."""
     interval = result.confidence_interval(1 - significance)
     lines = [
         ("test", f"{result.method} ({_settings(result)})"),
         ("alternative", ALTERNATIVES[result.alternative]),
-        ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
-        ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
-        ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
     ]
+    if not result.withheld:
+        lines += [
+            ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
+            ("asymmetry", f"beta - alpha = {result.profile.estimate:+.3f}"),
+            ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
+        ]
     if result.alpha is not None and result.beta is not None:
         lines += [
             ("flip rates", f"alpha = {result.alpha:.3f} of the {result.positive!r}"),
@@ -97,6 +116,8 @@ def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple
 
 
 def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
+    if result.withheld:
+        return ()
     interval = result.confidence_interval(1 - view.significance)
     keys = (
         Key(
@@ -106,7 +127,7 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
         ),
         Key(
             "Asymmetry, beta − alpha",
-            with_minus(f"{result.asymmetry:+.3f}"),
+            with_minus(f"{result.profile.estimate:+.3f}"),
             name_interval(interval)
             + (", too large where labels are noisy" if result.method == "wald" else ""),
         ),
@@ -137,9 +158,5 @@ def _settings(result: AsymmetryTestResult) -> str:
 def _tolerance(result: AsymmetryTestResult) -> str:
     if result.n_anchors == 0:
         return ""
-    low, high = result.tolerance
-    own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
-    if high == 0 and result.shared_tolerance == 0:
-        return ", taken as exact"
-    shared = f", shared ±{result.shared_tolerance:g}" if result.shared_tolerance else ""
-    return f", tolerance {own}{shared}"
+    shared, by_default = result.shared_tolerance, result.shared_is_default
+    return f", {known_to(result.tolerance, shared, by_default=by_default)}"

@@ -64,9 +64,9 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         tables=(_table(result),),
         checks=result.diagnostics,
         next_steps=_next_steps(result, view.significance),
-        assumptions=audit_assumptions(result.sampled_by),
+        assumptions=audit_assumptions(result.sampled_by, _independence(result)),
         settings=[
-            ("test", TESTS[result.method]),
+            ("test", _test(result)),
             ("rows drawn", DRAWN[result.sampled_by]),
             ("alternative", result.alternative),
             *view.settings(),
@@ -83,7 +83,24 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
     )
 
 
-def audit_assumptions(sampled_by: str) -> list[Assumption]:
+def _test(result: AuditTestResult) -> str:
+    """Name the test."""
+    return f"{TESTS[result.method]}{', by groups' if result.groupings else ''}"
+
+
+def _independence(result: AuditTestResult) -> str:
+    """Say which rows are taken as independent."""
+    if result.groupings:
+        return "Rows of different groups are flipped independently of each other."
+    return (
+        "Rows are flipped independently of each other: those that share an item or an annotator "
+        "need groups."
+    )
+
+
+def audit_assumptions(
+    sampled_by: str, independence: str = "Rows are flipped independently of each other."
+) -> list[Assumption]:
     """Return what an audit takes for granted, what it rests on most first."""
     drawn = {
         "random": "Audited rows were drawn at random from the data, not because they looked wrong.",
@@ -94,7 +111,7 @@ def audit_assumptions(sampled_by: str) -> list[Assumption]:
     statements = (
         drawn,
         "The looked-up label is right, and whoever looked it up did not see the given one.",
-        "Rows are flipped independently of each other.",
+        independence,
     )
     return [Assumption(statement=statement, seen=UNSEEN, concern=False) for statement in statements]
 
@@ -111,7 +128,7 @@ def _facts(result: AuditTestResult, significance: float) -> list[tuple[str, str]
     alpha = show_rate(result.alpha, result.alpha_interval(level))
     beta = show_rate(result.beta, result.beta_interval(level))
     lines = [
-        ("test", TESTS[result.method]),
+        ("test", _test(result)),
         ("alternative", ALTERNATIVES[result.alternative]),
         ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
         ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
@@ -120,6 +137,11 @@ def _facts(result: AuditTestResult, significance: float) -> list[tuple[str, str]
         ("", f"of the true {result.negative!r}: beta = {beta}"),
         ("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"),
     ]
+    if result.groupings:
+        counted = " and ".join(f"{one.n_groups:,}" for one in result.groupings)
+        lines.append(
+            ("groups", f"{counted}; variance {result.design_effect:.2f} times that of single rows")
+        )
     if result.given_counts is not None:
         negative, positive = result.given_counts
         lines.append(
@@ -162,7 +184,7 @@ def _keys(result: AuditTestResult, view: View) -> tuple[Key, ...]:
         Key(
             "Evidence against equal flips",
             show_pvalue(result.pvalue),
-            f"z = {with_minus(f'{result.statistic:.2f}')}, {TESTS[result.method]}",
+            f"z = {with_minus(f'{result.statistic:.2f}')}, {_test(result)}",
         ),
         Key(
             "Asymmetry, beta − alpha",
@@ -179,9 +201,14 @@ def _keys(result: AuditTestResult, view: View) -> tuple[Key, ...]:
 
 def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
     if result.pvalue >= significance:
+        more = (
+            "audit more groups, rather than more rows of these"
+            if result.groupings
+            else "audit more rows: evenodds audit --plan --alpha A --beta B, or audit_size, tells "
+            "how many"
+        )
         return [
-            "To find smaller asymmetries, audit more rows: evenodds audit --plan --alpha A "
-            "--beta B, or audit_size, tells how many.",
+            f"To find smaller asymmetries, {more}.",
             "To support uniform noise, test equivalence with a margin you can live with: "
             "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05.",
         ]
@@ -202,10 +229,14 @@ def _python(result: AuditTestResult) -> str:
         counts = f"{{{result.negative!r}: {negative}, {result.positive!r}: {positive}}}"
         arguments.append(f"given_counts={counts}")
     arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
+    groups = {0: (), 1: ("groups",), 2: ("items", "annotators")}[len(result.groupings)]
+    if groups:
+        arguments.append(f"groups={groups[0] if len(groups) == 1 else '(items, annotators)'}")
     lines = [
         "import evenodds as eo",
         "",
         f"# true, given: both labels of the {result.n_rows:,} audited rows",
+        *([f"# {', '.join(groups)}: which of them belong together"] if groups else []),
         "result = eo.audit_test(",
         *(f"    {part}," for part in arguments),
         ")",

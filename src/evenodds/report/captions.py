@@ -85,9 +85,9 @@ def evidence_caption(result: Profiled, view: View) -> Caption:
         "The square, at no asymmetry, is the test."
     )
     finding = (
-        f"The best fit is {result.asymmetry:+.3f}; asymmetries {show_interval(interval, 3)} are "
-        f"not rejected. That the asymmetry is smaller than {view.margin:g} in size {within} "
-        f"({show_pvalue(shown.pvalue)})."
+        f"The best fit is {result.profile.estimate:+.3f}; asymmetries "
+        f"{show_interval(interval, 3)} are not rejected. That the asymmetry is smaller than "
+        f"{view.margin:g} in size {within} ({show_pvalue(shown.pvalue)})."
     )
     return Caption(reading, finding)
 

@@ -3,13 +3,14 @@
 from dataclasses import asdict
 from typing import Final
 
+from evenodds.inference.contour.checks import list_noise
 from evenodds.inference.contour.results import ContourTestResult
 from evenodds.report.assumptions import UNSEEN, Assumption
 from evenodds.report.contour_words import NAMES, headline, next_steps, verdict
 from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, versions
 from evenodds.report.verdict import name_interval, show_interval, show_pvalue, with_minus
 from evenodds.report.view import View
-from evenodds.report.words import CLASS_CONDITIONAL_NOISE, FLIP, UNIFORM_NOISE
+from evenodds.report.words import CLASS_CONDITIONAL_NOISE, FLIP, UNIFORM_NOISE, known_to
 
 QUESTION: Final = "Which noise do these labels have?"
 
@@ -32,6 +33,11 @@ WORDS: Final = [
         "Noise models from the simplest to the widest, tested in this order; the first that is "
         "not rejected is where it stops.",
     ),
+    (
+        "Ruled out",
+        "Wider noise of the stated size is itself rejected. Where it is not, it would have gone "
+        "unseen, and which noise these labels have cannot be told.",
+    ),
 ]
 
 
@@ -44,7 +50,7 @@ def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
         rejected=result.pvalue < view.significance,
         keys=_keys(result, view),
         facts=_facts(result, view),
-        tables=(_ladder(result, view), _contours(result)),
+        tables=(_ladder(result, view), *_wider(result, view), _contours(result)),
         checks=result.diagnostics,
         next_steps=next_steps(result, view.significance),
         assumptions=_assumptions(result),
@@ -64,6 +70,8 @@ def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
             "alpha_interval": asdict(result.confidence_interval(1 - view.significance, "alpha")),
             "beta_interval": asdict(result.confidence_interval(1 - view.significance, "beta")),
             "reached": result.reached(view.significance),
+            "not_rejected": result.not_rejected(view.significance),
+            "not_ruled_out": [asdict(wider) for wider in result.not_ruled_out(view.significance)],
         },
         holds="shares of labels at the contours and at single cases, no rows",
         version=result.versions["evenodds"],
@@ -76,7 +84,7 @@ def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
     interval = result.confidence_interval(1 - view.significance)
     return (
         Key(
-            "The ladder stops at",
+            "Which noise",
             NAMES[result.reached(view.significance)],
             f"{result.n_anchors} anchors, {result.n_rows:,} rows",
         ),
@@ -97,6 +105,7 @@ def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
     lines = [
         ("engine", f"{result.engine} ({_settings(result)})"),
         ("noise", NAMES[result.reached(view.significance)].lower()),
+        ("not rejected", NAMES[result.not_rejected(view.significance)].lower()),
     ]
     for name, rate in (("flip rates", "alpha"), ("", "beta"), ("", "asymmetry")):
         interval = result.confidence_interval(1 - view.significance, rate)  # type: ignore[arg-type]
@@ -112,9 +121,14 @@ def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
     return [
         *lines,
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
-        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours"),
+        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours, {_known_to(result)}"),
         ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
     ]
+
+
+def _known_to(result: ContourTestResult) -> str:
+    shared, by_default = result.shared_tolerance, result.shared_is_default
+    return known_to(result.tolerance, shared, by_default=by_default)
 
 
 def _settings(result: ContourTestResult) -> str:
@@ -123,12 +137,12 @@ def _settings(result: ContourTestResult) -> str:
 
 def _ladder(result: ContourTestResult, view: View) -> SheetTable:
     """Return the rungs, and where the sequence stopped."""
-    reached = result.reached(view.significance)
+    kept = result.not_rejected(view.significance)
     rows, going = [], True
     for rung in result.rungs:
-        stops = rung.hypothesis == reached
+        stops = rung.hypothesis == kept
         tested = rung.contour_pvalue is not None
-        outcome = ("fits" if tested else "not tested") if stops else "rejected"
+        outcome = ("not rejected" if tested else "not tested") if stops else "rejected"
         rows.append(
             (
                 NAMES[rung.hypothesis],
@@ -142,6 +156,25 @@ def _ladder(result: ContourTestResult, view: View) -> SheetTable:
         going = going and not stops
     header = ("noise", "chi2", "df", "contours", "with cases", "outcome")
     return SheetTable("The ladder", header, tuple(rows))
+
+
+def _wider(result: ContourTestResult, view: View) -> tuple[SheetTable, ...]:
+    """Return the stated noises beyond the one that is not rejected; no table where all are."""
+    kept = result.not_rejected(view.significance)
+    rows = tuple(
+        (
+            list_noise([wider], "or"),
+            "unknown" if wider.standard_error is None else f"{wider.standard_error:.3f}",
+            _shown(wider.pvalue, ""),
+            "ruled out" if wider.ruled_out(view.significance) else "cannot tell",
+        )
+        for wider in result.wider
+        if wider.rung == kept
+    )
+    if not rows:
+        return ()
+    header = ("beyond it", "± s.e.", "this much or more", "outcome")
+    return (SheetTable(f"Would wider noise than {NAMES[kept].lower()} be seen?", header, rows),)
 
 
 def _shown(pvalue: float | None, otherwise: str) -> str:
@@ -193,12 +226,14 @@ def _assumptions(result: ContourTestResult) -> list[Assumption]:
 
 def _python(result: ContourTestResult) -> str:
     grouped = any(check.name == "groups" for check in result.diagnostics)
+    stated = f", shared_tolerance={result.shared_tolerance:g}"
+    shared = "" if result.shared_is_default else stated
     return "\n".join(
         [
             "import evenodds as eo",
             "",
             f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
-            "anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances)",
+            f"anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances{shared})",
             "result = eo.contour_test(",
             "    X, y, anchors,",
             f"    engine={result.engine!r},",

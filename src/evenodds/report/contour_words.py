@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from evenodds.inference.contour.checks import list_noise
 from evenodds.inference.contour.results import ContourTestResult, Noise
 from evenodds.report.verdict import show_interval, show_pvalue
 
@@ -10,13 +11,18 @@ NAMES: Final[dict[str, str]] = {
     "uniform": "Uniform noise",
     "class-conditional": "Class-conditional noise",
     "instance-dependent": "Noise that depends on the features",
+    "cannot tell": "Cannot tell",
 }
 
 
 def verdict(result: ContourTestResult, significance: float = 0.05) -> str:
     """Return the outcome of a contour test in two or three sentences."""
-    reached = result.reached(significance)
-    sentences = [_rejected(result, reached), _kept(result, reached, significance)]
+    kept = result.not_rejected(significance)
+    sentences = [
+        _rejected(result, kept),
+        _kept(result, kept, significance),
+        _wider(result, kept, significance),
+    ]
     if any(check.concern for check in result.diagnostics):
         sentences.append("See what to doubt before acting on it.")
     return " ".join(sentence for sentence in sentences if sentence)
@@ -24,27 +30,42 @@ def verdict(result: ContourTestResult, significance: float = 0.05) -> str:
 
 def headline(result: ContourTestResult, significance: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
-    reached = result.reached(significance)
-    if reached == "clean":
-        return "These labels fit the stated posteriors as they are: no noise is shown."
-    if reached == "uniform" and result.rung(reached).contour_pvalue is None:
-        return "There is noise; of which kind cannot be told here."
-    if reached == "uniform":
-        return "There is noise; equal flips of both classes fit it, and other noise might too."
-    if reached == "instance-dependent":
+    kept = result.not_rejected(significance)
+    if kept == "instance-dependent":
         return (
             "No pair of flip rates explains these labels: noise depends on the features, or the "
             "stated posteriors are off."
         )
-    if result.rung(reached).contour_pvalue is None:
-        return "Not equal flips; whether the noise depends on the features cannot be told here."
+    unseen = result.not_ruled_out(significance)
+    if unseen:
+        listed = list_noise(unseen, "or", sizes=False)
+        return f"{UNTOLD[kept]}: these cases do not rule out {listed}."
+    if kept == "clean":
+        return (
+            "These labels fit the stated posteriors; noise of the sizes asked about is ruled out."
+        )
+    if kept == "uniform":
+        return "Equal flips of both classes explain these labels; wider noise is ruled out."
     more, less = _flipped_more(result)
-    return f"{more!r} is flipped more often than {less!r}, if two flip rates are all: they fit."
+    return f"{more!r} is flipped more often than {less!r}; two constant flip rates explain it."
+
+
+UNTOLD: Final[dict[str, str]] = {
+    "clean": "No noise was found, but whether there is some cannot be told",
+    "uniform": "There is noise, but of which kind cannot be told",
+    "class-conditional": "Not equal flips, but whether flips depend on the case cannot be told",
+}
 
 
 def next_steps(result: ContourTestResult, significance: float = 0.05) -> list[str]:
     """Return what a user can do now, most useful first."""
     reached = result.reached(significance)
+    if reached == "cannot tell":
+        return [
+            "To rule out wider noise, collect more rows, and more cases at five or more posteriors "
+            "with a smaller tolerance.",
+            "Or look up the truth of some rows: audit_test needs no model of the noise.",
+        ]
     if reached == "clean":
         return ["To find weaker noise, collect more rows, or anchors nearer to 0 and 1."]
     if reached == "uniform":
@@ -86,7 +107,7 @@ def _rejected(result: ContourTestResult, reached: Noise) -> str:
 
 
 def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str:
-    """Say what fits, and that fitting is no proof."""
+    """Say what is not rejected."""
     if reached == "instance-dependent":
         return _how_it_depends(result, significance)
     pvalue = result.rung(reached).pvalue
@@ -100,7 +121,7 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
     verb = "are" if reached == "clean" else "is"
     kept = f"{NAMES[reached]} {verb} not rejected ({show_pvalue(pvalue)})"
     if reached == "clean":
-        return f"{kept}; that does not show that labels are right, only that the contours fit."
+        return f"{kept}."
     if reached == "uniform":
         return f"{kept}, at a rate of about {100 * (result.alpha + result.beta) / 2:.0f} in 100."
     interval = result.confidence_interval(1 - significance)
@@ -108,6 +129,20 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
         f"{kept}: by the line, alpha = {result.alpha:.2f} and beta = {result.beta:.2f}, an "
         f"asymmetry (beta - alpha) {show_interval(interval)}."
     )
+
+
+def _wider(result: ContourTestResult, kept: Noise, significance: float) -> str:
+    """Say which stated noises are ruled out, or could not have been."""
+    if kept == "instance-dependent":
+        return ""
+    unseen = result.not_ruled_out(significance)
+    if unseen:
+        return (
+            "No more noise than that was found, but these cases do not rule out "
+            f"{list_noise(unseen, 'or')}."
+        )
+    beyond = [wider for wider in result.wider if wider.rung == kept]
+    return f"Ruled out: {list_noise(beyond, 'and')}."
 
 
 def _how_it_depends(result: ContourTestResult, significance: float) -> str:

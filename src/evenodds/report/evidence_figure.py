@@ -52,7 +52,7 @@ def evidence_figure(result: Profiled, view: View) -> Figure:
     panel.plot(known, heights, color=BLUE, label="z, by asymmetry")
     panel.plot([interval.low, interval.high], [0, 0], color=BLACK, linewidth=3.2, alpha=0.55)
     panel.plot(
-        [result.asymmetry],
+        [result.profile.estimate],
         [0],
         "D",
         color=BLACK,
@@ -93,10 +93,10 @@ def _limits(result: Profiled, interval: ConfidenceInterval, margin: float) -> tu
     A side without a bound is shown as far as z is known, or already large.
     """
     table = zip(result.profile.asymmetries, result.profile.z, strict=True)
-    shown = [asymmetry for asymmetry, z in table if abs(z) <= LARGE] or [result.asymmetry]
+    shown = [asymmetry for asymmetry, z in table if abs(z) <= LARGE] or [result.profile.estimate]
     low = max(interval.low, shown[0]) if interval.low_is_limit else interval.low
     high = min(interval.high, shown[-1]) if interval.high_is_limit else interval.high
-    wanted = (low, high, result.asymmetry, -margin, margin)
+    wanted = (low, high, result.profile.estimate, -margin, margin)
     room = 0.12 * (max(wanted) - min(wanted))
     return max(min(wanted) - room, -1.0), min(max(wanted) + room, 1.0)
 

@@ -27,6 +27,7 @@ class Picture:
     why_not: Callable[[AsymmetryTestResult], str]
 
 
+WITHHELD: Final = "these data cannot tell"
 NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels around each anchor"
 
 
@@ -71,7 +72,7 @@ def pictures(result: AsymmetryTestResult, view: View) -> dict[str, SheetPicture]
             question=PICTURES[kind].question,
             draw=partial(PICTURES[kind].draw, result, view),
             caption=partial(caption, result, kind, view),
-            why_not=PICTURES[kind].why_not(result),
+            why_not=WITHHELD if result.withheld else PICTURES[kind].why_not(result),
         )
         for kind in (lead, *(kind for kind in PICTURES if kind != lead))
     }

@@ -55,7 +55,7 @@ def render_report(result: Any, view: View, source: Source) -> str:
     """Return the report as one HTML page."""
     sheet = sheet_of(result, view)
     pictures = sheet.pictures()
-    lead, *others = [_drawn(kind, picture) for kind, picture in drawable(pictures).items()]
+    drawn = [_drawn(kind, picture) for kind, picture in drawable(pictures).items()]
     return (
         _templates()
         .get_template("report.html")
@@ -63,9 +63,9 @@ def render_report(result: Any, view: View, source: Source) -> str:
             result=result,
             view=view,
             sheet=sheet,
-            lead=lead,
+            lead=drawn[0] if drawn else None,
             source=source,
-            figures=others,
+            figures=drawn[1:],
             not_drawn=[
                 f"{picture.question} Not drawn: {picture.why_not}."
                 for picture in pictures.values()
@@ -79,13 +79,15 @@ def render_report(result: Any, view: View, source: Source) -> str:
 def first_section(result: Any, view: View) -> str:
     """Return the minute's reading alone, for a notebook."""
     sheet = sheet_of(result, view)
-    kind, picture = next(iter(drawable(sheet.pictures()).items()))
     # Ids of several results in one notebook must differ.
     prefix = f"r{_mark(sheet)}-"
+    first = [_drawn(kind, picture, prefix) for kind, picture in drawable(sheet.pictures()).items()][
+        :1
+    ]
     return (
         _templates()
         .get_template("notebook.html")
-        .render(sheet=sheet, lead=_drawn(kind, picture, prefix))
+        .render(sheet=sheet, lead=first[0] if first else None)
     )
 
 

@@ -5,11 +5,16 @@ from functools import partial
 from typing import Final
 
 from evenodds.inference.multiclass.results import MulticlassTestResult, SplitRecord
-from evenodds.inference.results import Diagnostic
 from evenodds.report.assumptions import UNSEEN, Assumption
 from evenodds.report.confusion_sheet import matrix_facts, matrix_table
+from evenodds.report.multiclass_words import (
+    gains_from,
+    leaning_splits,
+    multiclass_headline,
+    multiclass_verdict,
+)
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, versions
-from evenodds.report.split_table import INTERVAL, RATES, split_table
+from evenodds.report.split_table import INTERVAL, RATES, shared_errors, split_table
 from evenodds.report.verdict import name_interval, show_pvalue, with_minus
 from evenodds.report.view import View
 from evenodds.report.words import FLIP, NOT_REJECTED, PVALUE
@@ -47,13 +52,13 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
     audited = () if result.audit is None else (matrix_table(result.audit),)
     return Sheet(
         question=QUESTION,
-        headline=_headline(result, view),
-        verdict=_verdict(result, view),
+        headline=multiclass_headline(result, view),
+        verdict=multiclass_verdict(result, view),
         rejected=result.pvalue < view.significance,
         keys=_keys(result, view),
         facts=_facts(result),
         tables=(split_table(result, view), *audited),
-        checks=_checks(result),
+        checks=result.diagnostics,
         next_steps=_next_steps(result, view),
         assumptions=_assumptions(result),
         settings=[
@@ -77,72 +82,9 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
     )
 
 
-def _leaning(result: MulticlassTestResult, view: View) -> list[SplitRecord]:
-    """Return the splits that lean, the surest first."""
-    return [record for record in result.surest_first if record.rejected(view.significance)]
-
-
-def _said(result: MulticlassTestResult, record: SplitRecord) -> str:
-    """Say which way a split leans."""
-    first = " or ".join(repr(name) for name in record.positive)
-    second = (
-        "the rest"
-        if result.scheme == "one-vs-rest"
-        else " or ".join(repr(name) for name in record.negative)
-    )
-    gains = (record.asymmetry or 0.0) > 0
-    more, less = (first, second) if gains else (second, first)
-    return f"{more} gains from {less}"
-
-
-def _headline(result: MulticlassTestResult, view: View) -> str:
-    leaning = _leaning(result, view)
-    if not leaning:
-        return "Not shown: these labels fit even noise, and uneven noise too."
-    more = f" ({len(leaning)} splits lean in all)" if len(leaning) > 1 else ""
-    doubted = any(check.concern for check in _checks(result))
-    start = "It seems so, with reasons to doubt" if doubted else "Yes"
-    return f"{start}: {_said(result, leaning[0])}{more}."
-
-
-def _verdict(result: MulticlassTestResult, view: View) -> str:
-    leaning = _leaning(result, view)
-    n_tested, n_all = len(result.tested), len(result.splits)
-    of_all = f"{n_tested} of {n_all} splits were tested" if n_tested < n_all else ""
-    if leaning:
-        what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
-        listed = "; ".join(_size(record, 1 - view.significance) for record in leaning[:3])
-        rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
-        sentences = [
-            f"{what} is rejected ({show_pvalue(result.pvalue)}, splits counted): "
-            f"{_said(result, leaning[0])}.",
-            f"Asymmetries of what leans: {listed}{rest}.",
-        ]
-    else:
-        widest = max(
-            max(abs(interval.low), abs(interval.high))
-            for interval in (
-                record.confidence_interval(1 - view.significance) for record in result.tested
-            )
-        )
-        sentences = [
-            f"No split leans beyond chance ({show_pvalue(result.pvalue)}, splits counted).",
-            "That does not show that flips are even: asymmetries up to "
-            f"{widest:.2f} fit some split too.",
-        ]
-    if of_all:
-        sentences.append(f"{of_all}; nothing is known of the others.")
-    return " ".join(sentences)
-
-
-def _size(record: SplitRecord, level: float) -> str:
-    """Write the asymmetry of a split with its interval."""
-    interval = record.confidence_interval(level)
-    reach = f"{level:.0%} from {interval.low:+.3f} to {interval.high:+.3f}"
-    return f"{record.name}: {record.asymmetry:+.3f}, {reach}"
-
-
 def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
+    if result.withheld is not None:
+        return (Key("Evidence against even flips", "withheld", "these data cannot tell"),)
     strongest = result.surest_first[0]
     interval = strongest.confidence_interval(1 - view.significance)
     return (
@@ -156,7 +98,11 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
             with_minus(f"{strongest.asymmetry:+.3f}"),
             name_interval(interval),
         ),
-        Key("Wrong labels, by estimate", f"{100 * result.noise_rate:.1f} %", "over all classes"),
+        Key(
+            "Wrong labels, by estimate",
+            f"{100 * (result.noise_rate or 0.0):.1f} %",
+            "over all classes",
+        ),
     )
 
 
@@ -170,10 +116,16 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
         ("null", NULL[result.scheme]),
         ("toss-up means", HALF[result.scheme]),
         ("p-values adjusted", ADJUSTED[result.scheme]),
-        ("all splits", f"{show_pvalue(result.pvalue)} (the smallest adjusted one)"),
-        ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
+    ]
+    if result.withheld is None:
+        lines += [
+            ("all splits", f"{show_pvalue(result.pvalue)} (the smallest adjusted one)"),
+            ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
+        ]
+    lines += [
         ("rows", f"{result.n_rows:,} with {result.n_features} features"),
         ("labels", counts),
+        ("toss-ups share", shared_errors(result)),
     ]
     if result.audit is not None:
         lines += [
@@ -182,26 +134,13 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
     return lines
 
 
-def _checks(result: MulticlassTestResult) -> tuple[Diagnostic, ...]:
-    """Return the checks of the curve, and those of a split that give reason to doubt."""
-    doubts = tuple(
-        Diagnostic(
-            name=f"{record.name}: {check.name}",
-            message=f"{record.name}: {check.message}",
-            concern=True,
-            statistic=check.statistic,
-            pvalue=check.pvalue,
-        )
-        for record in result.tested
-        for check in record.diagnostics
-        if check.concern
-    )
-    return (*result.diagnostics, *doubts)
-
-
 def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
-    leaning = _leaning(result, view)
+    leaning = leaning_splits(result, view)
     steps = []
+    if any(record.withheld is not None for record in result.splits):
+        steps.append(
+            "For the splits withheld, collect rows near their toss-ups, or use fewer columns."
+        )
     if leaning:
         record = leaning[0]
         gains = (record.asymmetry or 0.0) > 0
@@ -210,14 +149,14 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
             f"Look through rows labelled {' or '.join(repr(name) for name in hiding)} near the "
             "toss-ups: the lost rows hide there."
         )
-    if len(result.tested) < len(result.splits):
+    if any(record.untested for record in result.splits):
         steps.append("Name toss-ups for the splits not tested; they are taken to be even.")
     if result.audit is None:
         steps.append(
             "Look up the true class of some hundred rows drawn at random: confusion_test then "
             "sees every flip, not only those at the toss-ups."
         )
-    if not leaning:
+    if result.tested and not leaning:
         steps.append("To find smaller asymmetries, add rows first, then toss-ups.")
     return steps
 
@@ -254,17 +193,15 @@ def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
 
 def _python(result: MulticlassTestResult) -> str:
     """Return the call that repeats the test."""
+    asked = [record for record in result.splits if record.n_anchors]
     codes = ", codes=codes" if result.scheme == "output-codes" else ""
     lines = [
         "import evenodds as eo",
         "",
         f"# X, y: the {result.n_rows:,} rows and their labels",
         "anchors = {",
-        *(
-            f"    {_key(result, r)}: eo.Anchors(...),  # {r.n_anchors} toss-ups"
-            for r in result.tested[:8]
-        ),
-        *(["    ..."] if len(result.tested) > 8 else []),
+        *(f"    {_key(result, r)}: eo.Anchors(...),  # {r.n_anchors} toss-ups" for r in asked[:8]),
+        *(["    ..."] if len(asked) > 8 else []),
         "}",
         f"result = eo.multiclass_test(X, y, anchors, scheme={result.scheme!r}{codes})",
     ]
@@ -282,8 +219,10 @@ def _key(result: MulticlassTestResult, record: SplitRecord) -> str:
 def _pictures(result: MulticlassTestResult, view: View) -> dict[str, SheetPicture]:
     from evenodds.report import pairs_figure as drawn  # noqa: PLC0415 - drawing is slow to load
 
-    leaning = _leaning(result, view)
-    finding = f"{_said(result, leaning[0])}." if leaning else "No split leans beyond chance."
+    leaning = leaning_splits(result, view)
+    finding = "No split leans beyond chance." if result.tested else "These data cannot tell."
+    if leaning:
+        finding = f"{gains_from(result, leaning[0])}."
     pictures = {}
     if result.scheme == "one-vs-one":
         pictures["pairs"] = SheetPicture(
@@ -292,7 +231,7 @@ def _pictures(result: MulticlassTestResult, view: View) -> dict[str, SheetPictur
             caption=lambda: Caption(
                 reading="Each number is how much more of the class across is labelled as the class "
                 "down than the other way round; framed pairs lean beyond chance, hatched ones "
-                "were not tested.",
+                "were not tested or are withheld.",
                 finding=finding,
             ),
         )

@@ -40,7 +40,7 @@ def pairs_figure(result: MulticlassTestResult, view: View) -> Figure:
     figure, panel = _square(n_classes)
     known = [abs(entry) for row in matrix for entry in row if entry is not None]
     # Further than the largest, so that the darkest cells still show their frame.
-    reach = 1.3 * max(LEAST_REACH, *known)
+    reach = 1.3 * max([LEAST_REACH, *known])
     shades, norm = colormaps["PuOr_r"], TwoSlopeNorm(0.0, -reach, reach)
     found = {
         frozenset((record.positive[0], record.negative[0]))
@@ -79,11 +79,16 @@ def found_places(result: MulticlassTestResult, found: set[frozenset[Any]]) -> li
 @in_house_style
 def splits_figure(result: MulticlassTestResult, view: View) -> Figure:
     """Draw a line a split: its asymmetry with an interval, filled where it leans."""
-    records = [record for record in result.splits if record.tested]
+    records = [record for record in result.splits if not record.untested]
     figure, axes = new_figure(width=NARROW_WIDTH, height=0.9 + ROW_HEIGHT * len(records))
     panel = axes[0, 0]
     for place, record in enumerate(records):
-        _line(panel, place, record, view)
+        if record.tested:
+            _line(panel, place, record, view)
+        else:
+            panel.text(0.0, place, "withheld", ha="center", va="center", color=GREY)
+    if not result.tested:
+        panel.set_xlim(-1, 1)
     panel.axvline(0.0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
     panel.set_yticks(range(len(records)), [record.name for record in records])
     panel.tick_params(axis="y", length=0)

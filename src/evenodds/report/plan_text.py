@@ -132,8 +132,8 @@ def _known_to(plan: Plan) -> str:
     """Say how well the anchors are known."""
     if plan.tolerance == 0 and plan.shared_tolerance == 0:
         return " (strict)"
-    shared = f" each and +-{plan.shared_tolerance:g} together" if plan.shared_tolerance else ""
-    return f" known to +-{plan.tolerance:g}{shared}"
+    together = f"+-{plan.shared_tolerance:g}" if plan.shared_tolerance else "exactly"
+    return f" known to +-{plan.tolerance:g} each and {together} together"
 
 
 def _show(rate: RejectionRate) -> str:

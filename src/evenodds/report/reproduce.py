@@ -36,7 +36,7 @@ def _anchors(result: AsymmetryTestResult) -> str:
     settings = [f"tolerance={low:g}" if low == high else "tolerance=tolerances"]
     if any(anchor.stated != 0.5 for anchor in result.sketch.anchors):
         settings.insert(0, "posterior=posteriors")
-    if result.shared_tolerance:
+    if not result.shared_is_default:
         settings.append(f"shared_tolerance={result.shared_tolerance:g}")
     return f"anchors = eo.Anchors(points, {', '.join(settings)})"
 

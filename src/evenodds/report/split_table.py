@@ -15,8 +15,8 @@ RATES: Final = (
 )
 INTERVAL: Final = (
     "Interval of a split",
-    "For this split alone, read where it leans as estimated; its p-value is read where it is even. "
-    "Near the level the two may disagree: the p-value decides.",
+    "For this split alone: it holds 0 where the p-value of this split, before splits are counted, "
+    "is above the level.",
 )
 
 
@@ -26,7 +26,9 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
     rows = []
     for record in result.splits:
         if not record.tested:
-            rows.append((record.name, f"{record.n_rows:,}", "0", "not tested", "", "", "", ""))
+            why = "not tested" if record.withheld is None else "withheld"
+            shown = (record.name, f"{record.n_rows:,}", str(record.n_anchors), why)
+            rows.append((*shown, "", "", "", ""))
             continue
         interval = record.confidence_interval(level)
         rows.append(
@@ -55,3 +57,12 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
         ),
         rows=tuple(rows),
     )
+
+
+def shared_errors(result: MulticlassTestResult) -> str:
+    """Say how large an error the toss-ups of a split share."""
+    tested = result.tested
+    low, high = (pick(split.shared_tolerance for split in tested) for pick in (min, max))
+    span = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
+    ways = {"by default" if split.shared_is_default else "as stated" for split in tested}
+    return f"an error of {span} within a split ({', '.join(sorted(ways))})"

@@ -4,6 +4,7 @@ A verdict never claims more than the test shows. A rejection speaks against unif
 noise; anything else is a failure to reject, with what could still be true.
 """
 
+import math
 from typing import Final
 
 from evenodds.inference.prior import PriorTestResult
@@ -14,10 +15,13 @@ from evenodds.planning.hindsight import could_have_found
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
+CANNOT_TELL: Final = "These data cannot tell"
 
 
 def verdict(result: Profiled, significance: float = 0.05) -> str:
     """Return the outcome of a test of an asymmetry in two or three sentences."""
+    if is_withheld(result):
+        return f"{CANNOT_TELL}: {_reason(result)}."
     interval = result.confidence_interval(1 - significance)
     if result.pvalue < significance:
         sentences = [_rejection(result, significance), _size(result, interval)]
@@ -44,6 +48,8 @@ def verdict(result: Profiled, significance: float = 0.05) -> str:
 
 def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
+    if is_withheld(result):
+        return f"{CANNOT_TELL} whether one class is flipped more often."
     more, less = flipped_more(result)
     doubted = _doubted(result)
     small = result.equivalence(margin).pvalue < significance
@@ -56,10 +62,12 @@ def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05)
                 f"{less}{by_how_much}."
             )
         return f"Yes: {more} is flipped more often than {less}{by_how_much}."
-    if small and doubted:
-        return f"It seems not by much, with reasons to doubt: any difference looks below {size}."
     if small:
-        return f"Not by much: any difference is shown to be below {size}, though not to be none."
+        return (
+            f"It seems not by much, with reasons to doubt: any difference looks below {size}."
+            if doubted
+            else f"Not by much: any difference is shown to be below {size}, though not to be none."
+        )
     if _leans_away(result, significance):
         return f"Not that way round: {_asked_about(result)}; the labels lean the other way."
     reserve = ", with reasons to doubt" if doubted else ""
@@ -85,6 +93,11 @@ def next_steps(
 
     With a `margin`, what it already shows is not asked for again.
     """
+    if is_withheld(result):
+        return [
+            "Collect more rows, or use fewer columns: those that an expert would look at.",
+            "Or look up the true label of some rows, and test these with audit_test.",
+        ]
     settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips"
     if result.pvalue >= significance:
         steps = [f"{settle}, and can hide them."] if _doubted(result) else []
@@ -92,10 +105,7 @@ def next_steps(
             steps.append("To ask about either class, test again with alternative 'two-sided'.")
         steps.append("To find smaller asymmetries, collect more rows or more toss-up cases.")
         if margin is None or result.equivalence(margin).pvalue >= significance:
-            steps.append(
-                "To support uniform noise, test equivalence with a margin you can live with: "
-                "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05."
-            )
+            steps += _equivalence_step(result.smallest_margin(significance))
         return steps
     more, less = flipped_more(result)
     return [
@@ -106,6 +116,55 @@ def next_steps(
         "these labels; corrected_loss does the same for other losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
     ]
+
+
+def _equivalence_step(smallest: float) -> list[str]:
+    """Return the advice to test equivalence, with a margin that can be shown."""
+    margin = max(0.05, math.ceil(25 * smallest) / 20)  # a quarter of it above the smallest
+    if margin >= 1:
+        return []
+    floor = f" ({never_shown(smallest)})" if smallest else ""
+    return [
+        f"To support uniform noise, test equivalence with a margin you can live with{floor}: "
+        f"result.equivalence(margin={margin:g}), or --gate equivalence --margin {margin:g}."
+    ]
+
+
+def never_shown(smallest: float) -> str:
+    """Say which margins no number of rows can show."""
+    if smallest >= 1:
+        return "no margin can be shown with these anchors, however many rows"
+    least = _rounded_up(smallest)
+    return f"none below {least:g} can be shown with these anchors, however many rows"
+
+
+def refused_margin(result: AsymmetryTestResult, margin: float, significance: float) -> str | None:
+    """Return why a gate of this margin could never pass; None where it could."""
+    smallest = result.smallest_margin(significance)
+    if margin >= smallest or result.equivalence(margin).pvalue < significance:
+        return None
+    wider = "" if smallest >= 1 else f"give a margin above {_rounded_up(smallest):g}, or "
+    return (
+        f"--margin is {margin:g} but {result.n_anchors} anchors known to "
+        f"±{result.tolerance[1]:g} each and ±{result.shared_tolerance:g} together cannot show "
+        f"that, however many rows there are: {wider}state surer anchors (--tolerance, "
+        "--shared-tolerance)."
+    )
+
+
+def _rounded_up(margin: float) -> float:
+    """Return a margin to three digits, no smaller than it is."""
+    return math.ceil(1000 * margin) / 1000
+
+
+def is_withheld(result: Profiled) -> bool:
+    """Tell whether the numbers of a result are withheld."""
+    return math.isnan(result.pvalue)
+
+
+def _reason(result: Profiled) -> str:
+    """Say why numbers are withheld."""
+    return (result.withheld if isinstance(result, AsymmetryTestResult) else None) or ""
 
 
 def show_pvalue(pvalue: float) -> str:
@@ -164,8 +223,6 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
     if result.method == "wald":
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
-    if any(check.name == "estimate" for check in result.diagnostics):
-        return ""  # no asymmetry fits, so there is no size to speak of
     more, less = flipped_more(result)
     if result.statistic < 0:
         few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit

@@ -34,3 +34,13 @@ PVALUE: Final = (
     "probability that flips are equal.",
 )
 AUDIT: Final = ("Audit", "A sample of rows whose true class was looked up.")
+
+
+def known_to(tolerance: tuple[float, float], shared: float, *, by_default: bool) -> str:
+    """Say how well anchors are known: each, and all together."""
+    low, high = tolerance
+    if high == 0 and shared == 0:
+        return "taken as exact"
+    own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
+    how = "by default" if by_default else "as stated"
+    return f"tolerance {own}, shared {f'±{shared:g}' if shared else 'none'} ({how})"

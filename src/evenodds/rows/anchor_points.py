@@ -1,23 +1,38 @@
-"""Anchors from files, and their columns made into features as those of the data were."""
+"""Anchors beside the data: read from files, made into features, and told from the data itself."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from evenodds.errors import AnchorError, InputError
+from evenodds.rows.base import Block, Rows
 from evenodds.rows.encoding.base import Encoding
+from evenodds.rows.source import read_features
 from evenodds.rows.tables.base import Table
 from evenodds.rows.tables.numpy_files import map_npy
 from evenodds.rows.tables.opening import open_table
-from evenodds.rows.values import is_missing_in
-from evenodds.validation import FloatArray, near_misses
+from evenodds.rows.values import is_missing_in, kind_of
+from evenodds.validation import FloatArray, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # Columns of an anchors file that are not features but what the expert states.
 STATED = ("posterior", "tolerance", "shared_tolerance")
+# Columns that number rows, by their names: id, patient_id, row, index, case, Unnamed: 0.
+NUMBERING = re.compile(
+    r"(?i:^(|unnamed: ?\d+|__index_level_\d+__|index|no|nr|uuid|key"
+    r"|(row|case|record|item|line)([ _.]?(no|nr|number|index))?)$|(^|[ _.-])id$)|[a-z]I[dD]$"
+)
+# Rows are told apart on cells of this width, in standard deviations of the anchors.
+GRID_STEP = 0.02
+GRID_AXES = 3
+GRID_SEED = 20210303
+GRID_SHIFT = 0.382  # so that no round value lies on the edge of a cell
+GRID_KEYS = np.array([1.0, 1e5 + 3, 1e10 + 19])
 
 
 def read_anchors(source: Any) -> tuple[Any, dict[str, Any]]:
@@ -36,9 +51,55 @@ def whole(table: Table) -> "pa.Table":
     return pa.Table.from_batches([batch for _, batch in table.batches(table.names)])
 
 
-def encode_points(encoding: Encoding, given: "pa.Table") -> FloatArray:
-    """Return the features of anchors, refusing holes and levels the data has not."""
-    batch = given.select(list(encoding.columns)).combine_chunks().to_batches()[0]
+def unread(given: "pa.Table") -> tuple[FloatArray, tuple[str, ...]]:
+    """Return no points yet: columns of text wait for the encoding of the data."""
+    if given.num_rows == 0:
+        raise AnchorError("anchors is empty: give at least one point.")
+    return np.empty((given.num_rows, 0)), tuple(given.column_names)
+
+
+def read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
+    """Return anchor points as a float matrix, with column names where they have them."""
+    features = points if isinstance(points, dict) else read_features(points, "anchors")
+    names = None
+    if isinstance(features, dict):
+        names = tuple(features)
+        features = np.column_stack(list(features.values())) if features else np.empty((0, 0))
+    matrix = np.array(features, dtype=np.float64)
+    if len(matrix) == 0:
+        raise AnchorError("anchors is empty: give at least one point.")
+    bad = ~np.isfinite(matrix)
+    if bad.any():
+        row, column = (int(places[0]) for places in np.nonzero(bad))
+        where = repr(names[column]) if names is not None else column
+        raise AnchorError(
+            f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
+            f"{row}, column {where}: an anchor needs every feature."
+        )
+    return matrix, names
+
+
+def features_of(given: "pa.Table", encoding: Encoding | None) -> FloatArray:
+    """Return the features of anchors: their columns, or what the data's encoding makes of them."""
+    if encoding is not None:
+        return _encoded(given, encoding)
+    refuse_text(given)
+    return read_points(given)[0]
+
+
+def refuse_text(given: "pa.Table") -> None:
+    """Refuse anchors of text beside data of numbers."""
+    text = [part.name for part in given.schema if kind_of(part.type) == "text"]
+    if text:
+        raise AnchorError(
+            f"anchors has text in {join_quoted(text)} but X has numbers only: give each anchor the "
+            "same features as X."
+        )
+
+
+def _encoded(given: "pa.Table", encoding: Encoding) -> FloatArray:
+    """Return encoded anchors, refusing holes and levels the data has not."""
+    batch = given.combine_chunks().to_batches()[0]
     for name in encoding.columns:
         missing = is_missing_in(batch.column(name))
         if missing.any():
@@ -74,3 +135,84 @@ def refuse_other_columns(
         raise AnchorError(
             f"anchors has a column {extra[0]!r} that X has not; {near_misses(extra[0], needed)}"
         )
+
+
+def refuse_labels(
+    own: Sequence[str], needed: Sequence[str], labels: Sequence[str], called: object = "anchors"
+) -> None:
+    """Refuse anchors that come with a label: these are labelled data, and no expert's cases."""
+    held = [name for name in labels if name in own and name not in needed]
+    if held:
+        raise AnchorError(
+            f"{called} has the label column {held[0]!r}: anchors are cases that an expert judged "
+            "without a look at the labels, so give these alone, without that column."
+        )
+
+
+def ignored_columns(own: Sequence[str], needed: Sequence[str], rows: Rows) -> tuple[str, ...]:
+    """Return the columns of anchors that the data has, plays no part with and makes no feature of.
+
+    What experts state and what numbers the rows is nothing to judge a case by.
+    """
+    known = {*rows.known_columns} - {*needed, *rows.label_names, *rows.role_names, *STATED}
+    return tuple(name for name in own if name in known and not NUMBERING.search(name))
+
+
+def refuse_the_data(points: FloatArray, rows: Rows) -> None:
+    """Refuse anchors that hold more than half of the rows, which makes them the data itself."""
+    if 2 * len(points) <= rows.total_weight or rows.anchors_left_out:
+        return
+    shared = rows.sum_over_rows(SharedRows(points)).n_shared()
+    if 2 * shared > rows.total_weight:
+        raise AnchorError(
+            f"anchors holds {shared:,.0f} of the {rows.total_weight:,.0f} rows of the data, so it "
+            "is the data and not a choice of cases: give the toss-ups alone, those where an expert "
+            "could not tell the class."
+        )
+
+
+class SharedRows:
+    """How many rows are anchors too, each anchor standing for one row.
+
+    Rows are compared on a fine grid along a few fixed directions: digits that a file has
+    rounded off make no other row, and a row costs one key however many features it has.
+    """
+
+    def __init__(self, points: FloatArray) -> None:
+        with np.errstate(all="ignore"):  # what is beyond all numbers shares no cell
+            scale, self.centre = points.std(axis=0), points.mean(axis=0)
+        scale[(scale == 0) | ~np.isfinite(scale)] = 1.0
+        directions = np.random.default_rng(GRID_SEED).normal(size=(points.shape[1], GRID_AXES))
+        directions /= np.linalg.norm(directions, axis=0) * GRID_STEP
+        self.directions = directions / scale[:, None]
+        self.anchors = dict(zip(*self._counted(points, None), strict=True))
+        self.found: dict[float, float] = {}
+
+    def add(self, block: Block) -> None:
+        for key, weight in zip(*self._counted(block.features, block.weights), strict=True):
+            self._note(key, weight)
+
+    def merge(self, other: Self) -> None:
+        for key, weight in other.found.items():
+            self._note(key, weight)
+
+    def n_shared(self) -> float:
+        """Return the number of rows that are anchors, counted with their weights."""
+        return sum(min(weight, self.anchors[key]) for key, weight in self.found.items())
+
+    def _note(self, key: float, weight: float) -> None:
+        if key in self.anchors:
+            self.found[key] = self.found.get(key, 0.0) + weight
+
+    def _counted(
+        self, features: FloatArray, weights: FloatArray | None
+    ) -> tuple[list[float], list[float]]:
+        """Return the cells that rows lie in, and how many rows lie in each."""
+        with np.errstate(all="ignore"):  # rows with holes lie nowhere
+            cells = np.floor((features - self.centre) @ self.directions + GRID_SHIFT)
+            keys = cells @ GRID_KEYS
+        there = np.isfinite(keys)
+        weights = None if weights is None else weights[there]
+        distinct, places = np.unique(keys[there], return_inverse=True)
+        counts = np.bincount(places, weights, minlength=len(distinct))
+        return distinct.tolist(), counts.astype(float).tolist()

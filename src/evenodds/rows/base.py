@@ -81,6 +81,10 @@ class Rows(ABC):
         What a user should know of how the rows were read, a sentence each.
     known_columns : tuple of str
         All columns of the table the rows come from, features or not.
+    label_names, role_names : tuple of str
+        What the labels are called; columns of the table that are weights, groups and the like.
+    anchors_left_out : int
+        Rows of the table that are anchors, and so none of these.
     called : str
         What messages call the data.
     costly : bool
@@ -101,6 +105,9 @@ class Rows(ABC):
     encoding: "Encoding | None" = None
     notices: tuple[str, ...] = ()
     known_columns: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+    role_names: tuple[str, ...] = ()
+    anchors_left_out: int = 0
     called: str = "X"
     advice_on_missing: str = ""
     costly: bool = False

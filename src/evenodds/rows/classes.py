@@ -67,18 +67,19 @@ def read_class_rows(
         raise InputError("X is a Dask collection, but several classes are read in memory: compute.")
     if y is None and formula is not None:
         y = FormulaText(formula).label
-    called, labels = "X", "y"
+    called, labels, label = "X", "y", getattr(y, "name", None)
     if is_path(X) and not is_npy(X):
         opened = open_table(X)
         X, called = whole(opened), opened.name
     if isinstance(y, str) and not is_npy(y):
-        labels = f"column {y!r}"
+        labels, label = f"column {y!r}", y
         X, y = _taken_out(X, y, called)
     elif is_npy(y):
         y = np.load(Path(y))
+    known: tuple[str, ...] = ()
     if features is not None:
         others = [part for part in (sample_weight, groups) if isinstance(part, str)]
-        X = _chosen(X, (*features, *others), called)
+        X, known = _chosen(X, (*features, *others), called)
     classes = read_classes(y, labels)
     rows = read_data(
         X,
@@ -88,6 +89,8 @@ def read_class_rows(
         formula=formula,
         called=called,
     )
+    rows.known_columns = (*rows.known_columns, *known)
+    rows.label_names = (*rows.label_names, *([label] if isinstance(label, str) else []))
     held = rows.sum_over_rows(_Held())
     return ClassRows(
         features=np.concatenate(held.parts("features")),
@@ -181,8 +184,8 @@ def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any
     return table.drop_columns([label]), values
 
 
-def _chosen(X: Any, columns: tuple[str, ...], called: str) -> "pa.Table":
-    """Return these columns of a table."""
+def _chosen(X: Any, columns: tuple[str, ...], called: str) -> tuple["pa.Table", tuple[str, ...]]:
+    """Return these columns of a table, and the names of all."""
     table = as_arrow(X, "X")
     if table is None:
         raise InputError("features names columns, but X has none: pass a data frame or a file.")
@@ -191,7 +194,7 @@ def _chosen(X: Any, columns: tuple[str, ...], called: str) -> "pa.Table":
             raise InputError(
                 f"{called} has no column {name!r}; {near_misses(name, table.column_names)}"
             )
-    return table.select(list(dict.fromkeys(columns)))
+    return table.select(list(dict.fromkeys(columns))), tuple(table.column_names)
 
 
 class _Held:

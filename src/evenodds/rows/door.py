@@ -57,8 +57,9 @@ def read_data(
     check_choice(missing, "missing", ("refuse", "drop"))
     refuse_several(formula, probabilities)
     parsed = None if formula is None else FormulaText(formula)
-    if y is None and parsed is not None:
-        y = parsed.label
+    label = None if parsed is None else parsed.label
+    if y is None:
+        y = label
     if is_npy(X):
         X, y = map_npy(Path(X)), map_npy(Path(y)) if is_npy(y) else y
     parts = {"y": y, "sample_weight": sample_weight, "groups": groups}
@@ -68,10 +69,19 @@ def read_data(
         "positive": positive,
         "missing": missing,
     }
+    rows = _rows_of(X, parts, how, called)
+    names = (*rows.label_names, label, getattr(y, "name", None))
+    rows.label_names = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+    return rows
+
+
+def _rows_of(X: Any, parts: dict[str, Any], how: dict[str, Any], called: str) -> Rows:
+    """Return rows of whatever kind X is."""
     if is_path(X):
         return _from_path(X, parts, how)
     if is_dask(X):
         return read_collections(X, parts, how)
+    parsed, probabilities, missing = how["formula"], how["probabilities"], how["missing"]
     named = any(isinstance(part, str) for part in parts.values())
     if named or parsed or probabilities or missing == "drop" or has_text(X, "X"):
         data = as_arrow(X, "X")
@@ -86,7 +96,7 @@ def read_data(
     rows = read_rows(
         X,
         parts["y"],
-        positive=positive,
+        positive=how["positive"],
         sample_weight=parts["sample_weight"],
         groups=parts["groups"],
     )

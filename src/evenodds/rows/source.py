@@ -53,7 +53,7 @@ def read_rows(
         raise InputError("X has no columns: give at least one feature.")
     if len(labels) != n_rows:
         raise InputError(f"X has {n_rows} rows but y has {len(labels)}: give one label a row.")
-    codes, n_groups = _read_groups(groups, n_rows)
+    codes, n_groups = (None, None) if groups is None else read_groups(groups, n_rows)
     weights = _read_weights(sample_weight, n_rows)
     if weights is not None:
         _check_both_classes(weights, labels)
@@ -193,14 +193,13 @@ def _check_both_classes(weights: FloatArray, labels: Labels) -> None:
             )
 
 
-def _read_groups(groups: ArrayLike | None, n_rows: int) -> tuple[IntArray | None, int | None]:
-    """Return group codes 0, 1, 2, ... and how many there are."""
-    if groups is None:
-        return None, None
+def read_groups(groups: ArrayLike, n_rows: int, *, whose: str = "") -> tuple[IntArray, int]:
+    """Return group codes 0, 1, 2, ... and how many there are; `whose` says what has the rows."""
     values = as_labels(groups, "groups")
     if values.shape != (n_rows,):
         raise InputError(
-            f"groups has shape {values.shape} but X has {n_rows} rows: give one group a row."
+            f"groups has shape {values.shape} but {whose or f'X has {n_rows} rows'}: give one "
+            "group a row."
         )
     if values.dtype.kind in "fO":
         missing = np.fromiter(map(is_missing, values.tolist()), bool, n_rows)

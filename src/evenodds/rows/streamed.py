@@ -130,6 +130,10 @@ class StreamedRows(Rows):
         self.feature_names = reader.encoding.feature_names
         self.n_features = len(self.feature_names)
         roles = reader.roles
+        named = (roles.weight, roles.group, reader.selection.anchor)
+        self.label_names = (roles.label,)
+        self.role_names = tuple(name for name in named if name is not None)
+        self.anchors_left_out = counts.n_anchors
         self.positive, self.negative = roles.positive, roles.negative
         self.n_groups = None if roles.group_values is None else len(roles.group_values)
         self.called, self.advice_on_missing = table.name, table.advice_on_missing

@@ -68,7 +68,7 @@ class ClassWorld:
             above = self._log_odds(middle, positive, negative) > target
             here = np.where(above[:, None], middle, here)
             there = np.where(above[:, None], there, middle)
-        return Anchors((here + there) / 2, tolerance=tolerance)
+        return Anchors((here + there) / 2, tolerance=tolerance, shared_tolerance=0.0)
 
     def _cases_of(self, side: Sequence[int], n: int, rng: np.random.Generator) -> FloatArray:
         chosen = rng.choice(list(side), size=n)

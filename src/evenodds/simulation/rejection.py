@@ -16,7 +16,7 @@ from evenodds.simulation.parallel import Progress, carry_out
 from evenodds.simulation.setting import OwnTest, PValues, Setting
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import find_world
-from evenodds.validation import check_between, check_tolerances, check_whole
+from evenodds.validation import check_between, check_whole
 
 # Runs of one task: long enough to be worth handing out, short enough to see progress.
 RUNS_A_TASK = 20
@@ -60,7 +60,7 @@ def rejection_rate(
     method: str | Method | OwnTest = "boundary",
     alternative: str = "two-sided",
     tolerance: float = 0.05,
-    shared_tolerance: float = 0.0,
+    shared_tolerance: float | None = None,
     significance: float = 0.05,
     runs: int = 1000,
     seed: int = 0,
@@ -88,7 +88,8 @@ def rejection_rate(
     alternative : {"two-sided", "greater", "less"}
         "greater" means that negatives are flipped more often (beta > alpha).
     tolerance, shared_tolerance : float
-        How far the expert errs, and what the anchors state.
+        How far the expert errs, case by case and always the same way, and what the anchors
+        state. A shared tolerance of None is as wide as the tolerance, as for `Anchors`.
     significance : float, default 0.05
         Reject below this p-value.
     runs : int, default 1000
@@ -130,9 +131,10 @@ def rejection_rate(
     level = check_between(significance, "significance", 0, 1, closed="neither")
     check_whole(runs, "runs", at_least=1)
     step = check_whole(batch_size, "batch_size", at_least=1)
-    own, shared = check_tolerances(tolerance, shared_tolerance)
+    place = find_world(world)
+    own, shared = place.tolerances(tolerance, shared_tolerance)
     setting = Setting(
-        world=find_world(world),
+        world=place,
         noise=UniformNoise(0.0) if noise is None else check_noise(noise),
         n_rows=check_whole(n_rows, "n_rows", at_least=1),
         n_anchors=k,

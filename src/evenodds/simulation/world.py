@@ -12,7 +12,7 @@ from evenodds.anchors import Anchors
 from evenodds.errors import InputError
 from evenodds.noise import ClassConditionalNoise
 from evenodds.simulation.curves import LOGISTIC, Index, Link
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, check_tolerances
 
 DrawFeatures = Callable[[int, np.random.Generator], FloatArray]
 
@@ -119,16 +119,33 @@ class World:
         points = np.repeat(self.index.move_to(seeds, wanted), self.anchor_copies, axis=0)[:k]
         return Anchors(points, tolerance=tolerance, shared_tolerance=shared_tolerance)
 
+    def tolerances(
+        self, tolerance: float, shared_tolerance: float | None = None
+    ) -> tuple[float, float]:
+        """Return checked tolerances of toss-ups of this world.
+
+        A shared tolerance of None is as wide as the tolerance, and halved where the world has
+        no such cases.
+        """
+        own, shared = check_tolerances(tolerance, shared_tolerance)
+        while shared_tolerance is None and shared and len(self._beyond(own + shared)):
+            shared = shared / 2 if own + shared > own else 0.0
+        return own, shared
+
     def _check_reach(self, tolerance: float) -> None:
         """Refuse errors of the expert that lead beyond all cases there are."""
-        ends = 0.5 + self.anchor_bias + np.array([-tolerance, tolerance])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            beyond = ~np.isfinite(self.link.index_at(ends))
-        if beyond.any():
+        beyond = self._beyond(tolerance)
+        if len(beyond):
             raise InputError(
                 f"toss-ups known to +-{tolerance:g} are too vague for world {self.name!r}, which "
-                f"has no case of posterior {float(ends[beyond][-1]):g}: use a smaller tolerance."
+                f"has no case of posterior {float(beyond[-1]):g}: use a smaller tolerance."
             )
+
+    def _beyond(self, tolerance: float) -> FloatArray:
+        """Return the posteriors, at the ends of what an expert may name, that no case has."""
+        ends: FloatArray = 0.5 + self.anchor_bias + np.array([-tolerance, tolerance])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return ends[~np.isfinite(self.link.index_at(ends))]
 
     def flip(
         self,

@@ -59,7 +59,13 @@ def atlas_settings(extent: Extent, worlds: Sequence[str] | None, seed: int) -> I
     chosen = [find_world(name) for name in (worlds or WORLDS)]
     for world, n, k, tolerance, noise in product(chosen, sizes, anchor_numbers, tolerances, noises):
         yield Setting(
-            world=world, noise=noise, n_rows=n, n_anchors=k, tolerance=tolerance, seed=seed
+            world=world,
+            noise=noise,
+            n_rows=n,
+            n_anchors=k,
+            tolerance=tolerance,
+            shared_tolerance=0.0,
+            seed=seed,
         )
 
 

@@ -29,7 +29,27 @@ def folder(tmp_path_factory):
     rows[:400].to_csv(path / "audit.csv", index=False)
     rows.assign(truth=rows["truth"].where(rows.index < 400)).to_csv(path / "all.csv", index=False)
     rows[:400].to_parquet(path / "audit.parquet")
+    _answers(rng).to_csv(path / "answers.csv", index=False)
     return path
+
+
+def _answers(rng):
+    """Return three answers to each of 120 items, by twelve workers, some rows not audited."""
+    items = np.repeat(np.arange(120), 3)
+    truth = np.where((rng.random(120) < 0.4)[items], "yes", "no")
+    flipped = rng.random(360) < rng.beta(0.5, 2, 120)[items]
+    label = np.where(flipped, np.where(truth == "yes", "no", "yes"), truth)
+    return pd.DataFrame(
+        {
+            "item": [f"q{item}" for item in items],
+            "worker": rng.integers(0, 12, 360),
+            "age": rng.integers(20, 70, 360),
+            "score": rng.normal(size=360),
+            "note": rng.choice(["short", "long", "3"], 360),
+            "label": label,
+            "truth": np.where(np.arange(360) < 330, truth, ""),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +159,7 @@ def test_a_plan_in_json(command):
         ),
         (
             "audit {f}/audit.csv --true truth --given truth",
-            "--true, --given and --annotator must name different columns.",
+            "--true, --given, --annotator and --group must name different columns.",
         ),
         (
             f"audit {{f}}/audit.csv {COLUMNS} --sampled-by given",
@@ -186,6 +206,18 @@ def test_a_plan_in_json(command):
         (
             "audit --plan --alpha 0.1 --beta 0.2 --prior 0.5 --positive yes",
             "--positive goes with a test, and --plan makes none: it tells how many rows to audit.",
+        ),
+        (
+            "audit --plan --alpha 0.1 --beta 0.2 --prior 0.5 --group item",
+            "--group goes with a test, and --plan makes none: it tells how many rows to audit.",
+        ),
+        (
+            f"audit {{f}}/answers.csv {COLUMNS} --group item --annotator worker",
+            "leave one out, or declare both as groups: --group item --group worker.",
+        ),
+        (
+            f"audit {{f}}/answers.csv {COLUMNS} --group pair",
+            "answers.csv has no column 'pair'",
         ),
         ("audit {f}/audit.csv --plan --alpha 0.1 --beta 0.2", "--plan goes without DATA"),
         ("audit --plan", "--plan needs --alpha and --beta: the flip rates that should be found."),
@@ -315,3 +347,45 @@ def test_audited_rows_are_not_ranked_as_flipped(command, beside, looked_up):
     numbers = pd.read_csv(ranked)["row"]
     assert len(numbers) == 850
     assert not set(numbers) & set(chosen.tolist())
+
+
+def test_groups_are_columns(command, folder):
+    table = pd.read_csv(folder / "answers.csv")
+    audited = table[table["truth"].notna()]
+    for columns in (["item"], ["item", "worker"]):
+        options = " ".join(f"--group {column}" for column in columns)
+        done = command(f"audit {folder}/answers.csv {COLUMNS} {options} --format json")
+        assert done.exit_code == 0, done.output
+        document = json.loads(done.stdout)
+        groups = tuple(audited[column] for column in columns)
+        expected = eo.audit_test(audited["truth"], audited["label"], groups=groups)
+        assert document["pvalue"] == expected.pvalue
+        assert document["groupings"][0]["n_groups"] == 110
+    assert not any(check["name"] == "undeclared groups" for check in document["diagnostics"])
+
+
+def test_ids_that_repeat_are_doubted_until_they_are_declared(command, folder):
+    doubts = {}
+    for options in ("", "--group item", "--group worker", "--group item --group worker"):
+        done = command(f"audit {folder}/answers.csv {COLUMNS} {options} --format json")
+        checks = json.loads(done.stdout)["diagnostics"]
+        doubts[options] = [
+            check["message"].split(" look")[0]
+            for check in checks
+            if check["name"] == "undeclared groups"
+        ]
+    assert doubts == {
+        "": ["Columns 'item' (110 values) and 'worker' (12 values)"],
+        "--group item": ["Column 'worker' (12 values)"],
+        "--group worker": ["Column 'item' (110 values)"],
+        "--group item --group worker": [],
+    }
+
+
+def test_a_report_by_groups_is_a_page(command, folder, tmp_path):
+    path = tmp_path / "out.html"
+    done = command(f"audit {folder}/answers.csv {COLUMNS} --group item --report {path}")
+    assert done.exit_code == 0, done.output
+    page = path.read_text(encoding="utf-8")
+    assert "score test, by groups" in page
+    assert "pairs of rows in one group" in page

@@ -83,6 +83,14 @@ BAD_INPUT = {
     "a label that is not there": ["--label", "diagnoses"],
     "a tolerance out of range": ["--label", "diagnosis", "--tolerance", "0.6"],
     "a gate without its margin": ["--label", "diagnosis", "--gate", "equivalence"],
+    "a gate that no rows could pass": [
+        "--label",
+        "diagnosis",
+        "--gate",
+        "equivalence",
+        "--margin",
+        "0.001",
+    ],
     "an unknown option": ["--label", "diagnosis", "--tolerence", "0.1"],
     "an unknown method": ["--label", "diagnosis", "--method", "magic"],
 }
@@ -160,7 +168,7 @@ def test_a_reader_that_goes_away_is_no_failed_gate(unread):
 def test_a_gate_fails_though_nobody_reads(shell, basic):
     pipe = closed_pipe()
     try:
-        gate = ["--gate", "equivalence", "--margin", "0.001"]
+        gate = ["--gate", "equivalence", "--margin", "0.001", "--tolerance", "0"]
         done = shell(basic, "diagnosis", *gate, stdout=pipe, stderr=subprocess.PIPE)
     finally:
         os.close(pipe)

@@ -54,7 +54,9 @@ def test_the_text_names_the_noise(contour):
 
 def test_the_json_says_where_the_ladder_stops(contour):
     found = json.loads(contour("even", "--format", "json").stdout)
-    assert found["reached"] == "uniform"
+    assert found["reached"] == "cannot tell"
+    assert found["not_rejected"] == "uniform"
+    assert "hard cases" in [wider["noise"] for wider in found["not_ruled_out"]]
     assert found["reject"] is False
     assert [rung["hypothesis"] for rung in found["rungs"]] == [
         "clean",
@@ -92,6 +94,11 @@ def test_the_report_holds_the_ladder_and_the_picture(contour, tmp_path):
     [
         ((), None, "a contour test needs cases of stated posterior: give --anchors FILE"),
         ((), "toss_ups.csv", "all 15 anchors state a posterior of 0.5, as where none is given"),
+        (
+            ("--probabilities", "size"),
+            "anchors.csv",
+            "--probabilities is 'size', but a contour test takes no model's score",
+        ),
         (("--significance", "2"), "anchors.csv", "--significance is 2 but must be above 0"),
     ],
 )

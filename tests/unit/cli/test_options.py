@@ -1,5 +1,7 @@
 """Options of `evenodds test` against the same call from Python."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -126,9 +128,42 @@ def test_the_equivalence_test_goes_by_the_margin(document, basic):
         ("diagnosis", "--gate reject", 0),
         ("lost", "--gate reject --significance 1e-12", 0),
         ("diagnosis", "--gate equivalence --margin 0.9", 0),
-        ("diagnosis", "--gate equivalence --margin 0.01", 1),
+        ("diagnosis", "--gate equivalence --margin 0.01 --tolerance 0", 1),
+        ("diagnosis", "--gate equivalence --margin 0.01 --method joint", 1),
         ("lost", "", 0),
     ],
 )
 def test_gates_open_and_close(command, basic, label, options, code):
     assert command(basic, label, options).exit_code == code
+
+
+def test_a_gate_that_no_rows_could_pass_is_refused(command, document, basic):
+    smallest = document(basic, "diagnosis")["equivalence"]["smallest_margin"]
+    done = command(basic, "diagnosis", "--gate equivalence --margin 0.01")
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    said = " ".join(done.stderr.split())
+    assert "anchors known to ±0.05 each and ±0.05 together cannot show that, however many" in said
+    assert f"give a margin above {math.ceil(1000 * smallest) / 1000:g}, or state surer" in said
+
+
+def test_a_refused_gate_writes_no_report(command, basic, tmp_path):
+    page = tmp_path / "report.html"
+    command(basic, "diagnosis", "--gate equivalence --margin 0.01 --report", page)
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "used", "by_default"),
+    [
+        ("", 0.05, True),
+        ("--tolerance 0.1", 0.1, True),
+        ("--tolerance 0", 0.0, True),
+        ("--shared-tolerance 0", 0.0, False),
+    ],
+)
+def test_the_shared_tolerance_is_as_wide_as_the_tolerance(
+    document, basic, options, used, by_default
+):
+    found = document(basic, "diagnosis", options)
+    assert (found["shared_tolerance"], found["shared_is_default"]) == (used, by_default)

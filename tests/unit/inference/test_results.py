@@ -143,7 +143,7 @@ def test_an_impossible_significance_is_refused(refused, result):
 
 
 def test_a_result_is_ready_for_json(result):
-    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["schema_version"] == 2
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["schema_version"] == 3
 
 
 def test_a_result_survives_json(any_result):
@@ -161,10 +161,10 @@ def test_json_with_sorted_keys_is_read_too(result):
     assert eo.AsymmetryTestResult.from_dict(document) == result
 
 
-@pytest.mark.parametrize("version", [None, 1, 3, "2"])
+@pytest.mark.parametrize("version", [None, 1, 2, "3"])
 def test_another_schema_version_is_refused(refused, result, version):
     document = result.to_dict() | {"schema_version": version}
-    text = f"this result has schema version {version!r} but this evenodds reads 2: test the data ag"
+    text = f"this result has schema version {version!r} but this evenodds reads 3: test the data ag"
     with refused(text):
         eo.AsymmetryTestResult.from_dict(document)
 
@@ -174,6 +174,54 @@ def test_half_a_result_is_refused(refused, result):
     del document["pvalue"]
     with refused("this result has no 'pvalue': it is not a whole test result."):
         eo.AsymmetryTestResult.from_dict(document)
+
+
+def test_a_result_says_which_shared_tolerance_was_used(labelled):
+    for stated, used in ((None, 0.05), (0, 0.0), (0.02, 0.02)):
+        anchors = eo.Anchors([[0.0, 0.0]], shared_tolerance=stated)
+        result = eo.asymmetry_test(labelled.X, labelled.y, anchors)
+        assert (result.shared_tolerance, result.shared_is_default) == (used, stated is None)
+
+
+@pytest.mark.parametrize("significance", [0.01, 0.05])
+def test_the_smallest_margin_of_wald_is_that_of_its_anchors(labelled, wald, significance):
+    anchors = eo.Anchors([[0.0, 0.0], [1.0, -1.0]], tolerance=0.04, shared_tolerance=0.03)
+    result = wald(labelled.X, labelled.y, anchors)
+    error = np.sqrt(0.04**2 / 6 + 0.03**2 / 3)
+    expected = 2 * special.ndtri(1 - significance) * error
+    assert result.smallest_margin(significance) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_smallest_margin_of_the_local_test_shrinks_with_the_noise_it_supposes(labelled):
+    """Solves margin / 2 = 1.645 (1 - margin) error where the labels are centred at 1/2."""
+    X = np.vstack([labelled.X, -labelled.X])
+    y = np.concatenate([labelled.y, 1 - labelled.y])
+    result = eo.asymmetry_test(X, y, eo.Anchors([[0.0, 0.0]]), method="local")
+    pull = 2 * special.ndtri(0.95) * np.sqrt(2 * 0.05**2 / 3)
+    assert result.smallest_margin() == pytest.approx(pull / (1 + pull), rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["boundary", "wald", "local"])
+def test_a_margin_below_the_smallest_is_never_shown(labelled, method):
+    anchors = eo.Anchors([[0.0, 0.0]])
+    result = eo.asymmetry_test(labelled.X, labelled.y, anchors, method=method)
+    interval = result.confidence_interval(0.9)
+    assert 0 < result.smallest_margin() < (interval.high - interval.low) / 2
+    assert result.equivalence(result.smallest_margin()).pvalue > 0.05
+
+
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [({"tolerance": 0}, "boundary"), ({"tolerance": 0}, "wald"), ({}, "joint")],
+)
+def test_rows_alone_can_show_any_margin(labelled, settings, method):
+    anchors = eo.Anchors([[0.0, 0.0], [1.0, -1.0]], **settings)
+    assert eo.asymmetry_test(labelled.X, labelled.y, anchors, method=method).smallest_margin() == 0
+
+
+def test_very_vague_anchors_show_no_margin(labelled, wald):
+    result = wald(labelled.X, labelled.y, eo.Anchors([[0.0, 0.0]], tolerance=0.45))
+    assert result.smallest_margin(0.01) == 1
 
 
 def test_numbers_are_plain_python_numbers(result):

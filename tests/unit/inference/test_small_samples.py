@@ -25,12 +25,13 @@ def results(request):
 def test_the_interval_excludes_zero_exactly_when_the_test_rejects(results, level):
     for result in results:
         interval = result.confidence_interval(level)
-        assert (interval.low <= 0 <= interval.high) == (result.pvalue >= 1 - level)
+        assert (interval.low <= 0 <= interval.high) == (not result.pvalue < 1 - level)
 
 
 def test_equivalence_is_a_probability_wherever_the_profile_ends(results):
     for result in results:
-        assert all(0 <= result.equivalence(margin).pvalue <= 1 for margin in (0.05, 0.5, 0.99))
+        pvalues = [result.equivalence(margin).pvalue for margin in (0.05, 0.5, 0.99)]
+        assert np.isnan(pvalues).all() if result.withheld else all(0 <= p <= 1 for p in pvalues)
 
 
 def test_results_are_valid_json(results):
@@ -40,21 +41,50 @@ def test_results_are_valid_json(results):
 
 
 def test_flip_rates_are_rates(results):
-    for result in results:
+    shown = [result for result in results if not result.withheld]
+    assert len(shown) > 5
+    for result in shown:
         assert 0 <= result.alpha < 1
         assert 0 <= result.beta < 1
 
 
 def test_posteriors_are_probabilities():
-    result = eo.asymmetry_test(*_draw(100, 2, 0))
+    result = eo.asymmetry_test(*_draw(1000, 2, 0))
     region = result.retention_region()
     assert 0 < region.low < result.stated_posterior < region.high < 1
 
 
-def test_without_a_root_no_size_is_claimed():
+def test_without_a_root_no_number_is_shown(tmp_path):
     result = eo.asymmetry_test(*_draw(100, 2, 0))
-    assert "estimate" in [check.name for check in result.diagnostics if check.concern]
-    assert "Of every 100" not in str(result)
+    assert (result.asymmetry, result.alpha, result.beta) == (None, None, None)
+    assert np.isnan([result.statistic, result.pvalue]).all()
+    text = str(result)
+    assert text.startswith("These data cannot tell: no asymmetry fits")
+    assert not any(word in text for word in ("nan", "Of every 100", "equivalence", "would have"))
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "These data cannot tell whether one class is flipped more often" in page
+    assert "nan" not in result._repr_html_()
+
+
+def test_rates_stay_within_what_the_labels_allow():
+    """Few positives, clean labels: beta cannot exceed the share of positive labels."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1500, 3))
+    log_odds = X @ [1.5, -1.0, 0.5] - 4
+    labels = (rng.random(1500) < 1 / (1 + np.exp(-log_odds))).astype(int)
+    on_boundary = X[:6] - np.outer(log_odds[:6], [1.5, -1.0, 0.5]) / 3.5
+    points = on_boundary - np.array([0.3, 0.0, 0.0])  # stated too high
+    result = eo.asymmetry_test(X, labels, eo.Anchors(points))
+    assert result.beta <= labels.mean()
+    assert result.confidence_interval().high <= labels.mean()
+    assert "largest rate" in [check.name for check in result.diagnostics]
+
+
+def test_more_columns_than_rows_can_carry_are_refused():
+    rng = np.random.default_rng(6)
+    X, labels = rng.normal(size=(2000, 100)), rng.integers(0, 2, 2000)
+    with pytest.raises(eo.InputError, match="100 columns and 2,000 rows, too few for .*at most 49"):
+        eo.asymmetry_test(X, labels, eo.Anchors(X[:6]))
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])

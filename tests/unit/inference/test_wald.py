@@ -96,7 +96,8 @@ def test_a_tolerance_widens_the_standard_error(noisy, wald, settings):
 
 
 def test_more_anchors_average_out_their_tolerance(noisy, wald):
-    one, many = (wald(*noisy, eo.Anchors([[0.0, 0.0]] * k, tolerance=0.2)) for k in (1, 100))
+    settings = {"tolerance": 0.2, "shared_tolerance": 0}
+    one, many = (wald(*noisy, eo.Anchors([[0.0, 0.0]] * k, **settings)) for k in (1, 100))
     assert many.standard_error < one.standard_error / 1.5
 
 

@@ -9,7 +9,7 @@ from evenodds.inference.null_fits import NullFits
 from evenodds.inference.weights import equal_weights
 from evenodds.model.batch import PairProducts, batches, fit_batch
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import fit_noisy, plain_starts
+from evenodds.model.noisy import climb_noisy, find_tops
 from evenodds.model.noisy_batch import BatchProblem
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.rows.source import read_rows
@@ -84,9 +84,10 @@ def test_noise_aware_fits_equal_single_fits(world, tolerance):
     many = BatchProblem(PairProducts.of(design), evidence, 0.0).fit(labels, pulls, null.point)
     for number, row in enumerate(labels):
         replicate = read_rows(X, row)
-        starts = plain_starts(climb(replicate)[1].coefficients, 0.0, 1200)
-        single = fit_noisy(
-            NoisyProblem(replicate, scaled.scaling), evidence, 0.0, [*starts, null.point]
-        )
+        plain = climb(replicate)[1].coefficients
+        alone = NoisyProblem(replicate, scaled.scaling)
+        tops = find_tops(alone, evidence, 0.0, plain)
+        drawn_from = climb_noisy(alone, evidence, 0.0, null.point)
+        single = max(tops[0], drawn_from, key=lambda end: end.objective)
         gap = np.abs(single.point.coefficients - many.coefficients[number]).max()
         assert max(gap, abs(single.point.rate - many.rates[number])) < 1e-8

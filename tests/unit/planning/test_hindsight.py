@@ -33,9 +33,8 @@ def result():
 @pytest.mark.parametrize("method", ["boundary", "joint"])
 def test_hindsight_agrees_with_the_plan_within_a_quarter(world, n_rows, rate, method):
     """The median of several data sets; single ones have 0.7 to 1.3 with the luck of anchors."""
-    planned = eo.detectable_asymmetry(
-        world, n_rows=n_rows, n_anchors=8, rate=rate, method=method, runs=0
-    )
+    given = {"n_rows": n_rows, "n_anchors": 8, "shared_tolerance": 0, "runs": 0}
+    planned = eo.detectable_asymmetry(world, rate=rate, method=method, **given)
     reached = [could_have_found(found) for found in results(world, n_rows, rate, method, range(5))]
     assert 0.75 < np.median(reached) / planned < 1.25
 

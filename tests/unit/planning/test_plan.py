@@ -15,7 +15,7 @@ WALD = {"method": "wald", "tolerance": 0.0}
 
 def boundary_question(design):
     return read_question(
-        design, method=None, alternative="two-sided", tolerance=0.05, shared_tolerance=0.0,
+        design, method=None, alternative="two-sided", tolerance=0.05, shared_tolerance=None,
         significance=0.05, seed=0,
     )  # fmt: skip
 

@@ -45,8 +45,12 @@ def test_a_larger_tolerance_lowers_the_power(method):
 
 
 def test_a_shared_tolerance_costs_more_than_one_of_each_anchor():
-    own = power(tolerance=0.1)
+    own = power(tolerance=0.1, shared_tolerance=0)
     assert power(tolerance=0.0, shared_tolerance=0.1) < own
+
+
+def test_a_plan_lets_experts_lean_by_their_tolerance():
+    assert power(tolerance=0.1) == power(tolerance=0.1, shared_tolerance=0.1)
 
 
 @pytest.mark.parametrize("method", ["boundary", "joint"])

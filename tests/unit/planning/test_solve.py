@@ -16,6 +16,8 @@ sample_size, anchors_needed, detectable_asymmetry, power = (
     partial(solve, runs=0)
     for solve in (eo.sample_size, eo.anchors_needed, eo.detectable_asymmetry, eo.power)
 )
+# Rows and anchors are solved for here, so nothing is shared that neither of them lifts.
+ALONE = {"shared_tolerance": 0}
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -33,7 +35,7 @@ def number_before(word, message):
 @every_method
 @pytest.mark.parametrize("wanted", [0.5, 0.9])
 def test_the_rows_returned_reach_the_power_and_fewer_do_not(method, wanted):
-    given = {"n_anchors": 8, "method": method}
+    given = {"n_anchors": 8, "method": method, **ALONE}
     n = sample_size("skewed", NOISE, power=wanted, **given)
     assert power("skewed", NOISE, n_rows=n, **given) >= wanted
     assert power("skewed", NOISE, n_rows=int(0.98 * n), **given) < wanted
@@ -41,7 +43,7 @@ def test_the_rows_returned_reach_the_power_and_fewer_do_not(method, wanted):
 
 @every_method
 def test_the_anchors_returned_reach_the_power_and_one_less_does_not(method):
-    given = {"n_rows": 700 if method == "joint" else 1500, "method": method}
+    given = {"n_rows": 700 if method == "joint" else 1500, "method": method, **ALONE}
     k = anchors_needed("skewed", NOISE, **given)
     assert k > 1
     assert power("skewed", NOISE, n_anchors=k, **given) >= 0.8
@@ -51,7 +53,7 @@ def test_the_anchors_returned_reach_the_power_and_one_less_does_not(method):
 @every_method
 @pytest.mark.parametrize("alternative", ["greater", "less"])
 def test_the_asymmetry_returned_reaches_the_power_and_a_smaller_one_does_not(method, alternative):
-    given = {"n_rows": 2000, "n_anchors": 8, "method": method, "alternative": alternative}
+    given = {"n_rows": 2000, "n_anchors": 8, "method": method, "alternative": alternative, **ALONE}
     found = detectable_asymmetry("skewed", rate=0.1, **given)
     assert (found > 0) == (alternative == "greater")
 
@@ -73,7 +75,7 @@ def test_a_two_sided_asymmetry_is_found_whichever_class_is_flipped_more():
 
 
 def test_more_rows_find_a_smaller_asymmetry():
-    given = {"n_anchors": 8, "method": "wald"}
+    given = {"n_anchors": 8, "method": "wald", **ALONE}
     sizes = [detectable_asymmetry("paper", n_rows=n, **given) for n in (2000, 8000)]
     assert sizes[1] < 0.75 * sizes[0]
 
@@ -103,7 +105,7 @@ def test_summary_numbers_are_turned_around_too():
 
 
 def test_too_vague_anchors_set_a_ceiling_that_the_message_names_and_lifts():
-    given = {"n_anchors": 1, "tolerance": 0.1}
+    given = {"n_anchors": 1, "tolerance": 0.1, **ALONE}
     message = message_of(sample_size, "rare", NOISE, **given)
     ceiling = power("rare", NOISE, n_rows=10**12, **given)
     assert message.startswith(
@@ -112,19 +114,26 @@ def test_too_vague_anchors_set_a_ceiling_that_the_message_names_and_lifts():
     )
     anchors = number_before("anchors", message)
     tolerance = float(message.rstrip(".").rsplit(" ", 1)[1])
-    assert sample_size("rare", NOISE, n_anchors=anchors, tolerance=0.1) > 0
-    assert sample_size("rare", NOISE, n_anchors=1, tolerance=tolerance) > 0
-    endless = {"n_rows": 10**12}
+    assert sample_size("rare", NOISE, n_anchors=anchors, tolerance=0.1, **ALONE) > 0
+    assert sample_size("rare", NOISE, n_anchors=1, tolerance=tolerance, **ALONE) > 0
+    endless = {"n_rows": 10**12, **ALONE}
     assert power("rare", NOISE, n_anchors=anchors - 1, tolerance=0.1, **endless) < 0.8
     assert power("rare", NOISE, n_anchors=1, tolerance=tolerance + 0.02, **endless) < 0.8
 
 
 def test_the_ceiling_of_summary_numbers_is_lifted_by_its_message_too():
-    given = {"n_anchors": 2, "tolerance": 0.1}
+    given = {"n_anchors": 2, "tolerance": 0.1, **ALONE}
     message = message_of(sample_size, SUMMARY, NOISE, **given)
     anchors = number_before("anchors", message)
     assert "with 2 anchors known to +-0.1 the most is" in message
-    assert sample_size(SUMMARY, NOISE, n_anchors=anchors, tolerance=0.1) > 0
+    assert sample_size(SUMMARY, NOISE, n_anchors=anchors, tolerance=0.1, **ALONE) > 0
+
+
+def test_a_shared_tolerance_that_was_not_stated_is_eased_with_the_tolerance():
+    message = message_of(sample_size, SUMMARY, NOISE, n_anchors=8, tolerance=0.1)
+    assert "with 8 anchors known to +-0.1 each and +-0.1 together the most is" in message
+    tolerance = float(message.rstrip(".").rsplit(" ", 1)[1])
+    assert sample_size(SUMMARY, NOISE, n_anchors=8, tolerance=tolerance) > 0
 
 
 def test_what_all_anchors_share_is_lifted_by_neither_rows_nor_anchors():
@@ -135,15 +144,16 @@ def test_what_all_anchors_share_is_lifted_by_neither_rows_nor_anchors():
 
 
 def test_too_few_rows_are_a_ceiling_for_anchors_that_the_message_names_and_lifts():
-    message = message_of(anchors_needed, "rare", NOISE, n_rows=1000)
-    most = power("rare", NOISE, n_rows=1000, n_anchors=MOST_ANCHORS)
+    message = message_of(anchors_needed, "rare", NOISE, n_rows=1000, **ALONE)
+    most = power("rare", NOISE, n_rows=1000, n_anchors=MOST_ANCHORS, **ALONE)
     assert message.startswith(
         "no number of anchors reaches a power of 0.8: with 1,000 rows the most is "
         f"{most:.2f}, at 1000 anchors. It takes at least "
     )
     rows = number_before("rows", message)
-    assert anchors_needed("rare", NOISE, n_rows=rows) <= MOST_ANCHORS
-    assert power("rare", NOISE, n_rows=int(0.98 * rows), n_anchors=MOST_ANCHORS) < 0.8
+    assert anchors_needed("rare", NOISE, n_rows=rows, **ALONE) <= MOST_ANCHORS
+    fewer = {"n_rows": int(0.98 * rows), "n_anchors": MOST_ANCHORS, **ALONE}
+    assert power("rare", NOISE, **fewer) < 0.8
 
 
 def test_anchors_are_no_remedy_for_what_they_share():
@@ -172,7 +182,7 @@ def test_an_asymmetry_that_cannot_be_found_is_refused():
 
 
 def test_a_test_that_rejects_uniform_noise_is_refused_for_one_that_does_not():
-    given = {"n_rows": 50_000, "n_anchors": 8, "rate": 0.2}
+    given = {"n_rows": 50_000, "n_anchors": 8, "rate": 0.2, **ALONE}
     message = message_of(detectable_asymmetry, "rare", method="wald", **given)
     assert message == (
         "on data like these this test rejects uniform noise of 0.2 with probability 1.00, so its "

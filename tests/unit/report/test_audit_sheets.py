@@ -117,3 +117,22 @@ def test_the_figure_of_annotators_names_what_it_shows():
     assert few.axes[0].get_ylabel() == "Annotators"
     many = eo.annotator_audit(true, given, np.arange(900) % 45).plot("annotators")
     assert many.axes[0].get_ylabel() == "Annotators (the first 40 of 45)"
+
+
+@pytest.mark.parametrize("ways", [1, 2])
+def test_the_python_call_repeats_a_test_by_groups(ways):
+    rng = np.random.default_rng(2)
+    items = np.repeat(np.arange(60), 4)
+    true = (rng.random(60) < 0.5)[items].astype(int)
+    given = np.where(rng.random(240) < 0.2, 1 - true, true)
+    annotators = np.tile(np.arange(12), 20)
+    groups = items if ways == 1 else (items, annotators)
+    sheet = sheet_of(eo.audit_test(true, given, groups=groups), View())
+    names = {"true": true, "given": given, "items": items, "annotators": annotators}
+    names["groups"] = items
+    exec(sheet.python, names)
+    assert sheet_of(names["result"], View()).facts == sheet.facts
+    assert ("test", "score test, by groups") in sheet.facts
+    assert any(name == "groups" for name, _ in sheet.facts)
+    assert any("Rows of different groups" in one.statement for one in sheet.assumptions)
+    assert all(picture.draw().axes for picture in sheet.pictures().values())

@@ -25,7 +25,7 @@ def record(first, second, asymmetry=None, p=1.0, **settings):
         return SplitRecord(**known, untested="no toss-ups.")
     return SplitRecord(
         **known,
-        statistic=3.0,
+        statistic=asymmetry / 0.04,
         pvalue=p / 3,
         adjusted_pvalue=p,
         asymmetry=asymmetry,
@@ -66,12 +66,42 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     assert "2 of 3 splits were tested; nothing is known of the others." in sheet.verdict
 
 
-def test_words_say_how_interval_and_pvalue_may_differ(leaning):
+def test_words_say_how_interval_and_pvalue_go_together(leaning):
     words = dict(sheet_of(leaning, View()).words)
-    assert (
-        "Near the level the two may disagree: the p-value decides" in words["Interval of a split"]
-    )
+    assert "it holds 0 where the p-value of this split" in words["Interval of a split"]
     assert "may be estimated below 0" in words["Alpha and beta of a split"]
+
+
+def withheld(first, second):
+    return replace(
+        record(first, second), untested="", pvalue=float("nan"), withheld="Only about 2 rows."
+    )
+
+
+def test_a_split_withheld_has_a_word_instead_of_numbers(leaning):
+    sheet = sheet_of(replace(leaning, splits=(*leaning.splits[:2], withheld("dog", "fox"))), View())
+    assert sheet.tables[0].rows[2] == ("dog | fox", "100", "2", "withheld", "", "", "", "")
+    assert sheet.verdict.endswith("These data cannot tell of dog | fox.")
+    assert "dog | fox" not in sheet.answers["intervals"]
+
+
+def test_where_all_is_withheld_the_headline_says_so(leaning):
+    splits = (withheld("cat", "dog"), record("cat", "fox"))
+    result = replace(leaning, splits=splits, noise_rate=None)
+    sheet = sheet_of(result, View())
+    assert sheet.headline.startswith("These data cannot tell")
+    assert sheet.verdict == "These data cannot tell whether flips are even. Only about 2 rows."
+    assert not sheet.rejected
+    assert [key.value for key in sheet.keys] == ["withheld"]
+    assert "wrong labels" not in dict(sheet.facts)
+    assert not any("smaller asymmetries" in step for step in sheet.next_steps)
+    assert all(text.get_text() != "nan" for text in result.plot("pairs").axes[0].texts)
+
+
+def test_a_test_that_shows_nothing_is_doubted_too(even):
+    doubted = replace(CHECKS[1], concern=True)
+    sheet = sheet_of(replace(even, diagnostics=(CHECKS[0], doubted, CHECKS[2])), View())
+    assert sheet.headline.startswith("Not shown, with reasons to doubt")
 
 
 def test_intervals_follow_the_significance(leaning):

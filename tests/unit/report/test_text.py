@@ -48,6 +48,15 @@ def test_a_shared_tolerance_is_shown(labelled, wald):
     assert "tolerance ±0.01 to ±0.02, shared ±0.1" in str(wald(labelled.X, labelled.y, anchors))
 
 
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [(None, "shared ±0.05 (by default)"), (0, "shared none (as stated)")],
+)
+def test_the_text_says_whether_a_shared_tolerance_was_stated(labelled, wald, stated, said):
+    anchors = eo.Anchors([[0.0, 0.0]], shared_tolerance=stated)
+    assert f"1, tolerance ±0.05, {said}" in str(wald(labelled.X, labelled.y, anchors))
+
+
 @pytest.mark.parametrize("fact", ["10 of 100 positive", "0.3 ± 0.05 stated"])
 def test_a_prior_test_shows_its_numbers(fact):
     assert fact in str(eo.prior_test(10, 100, 0.3, prior_standard_error=0.05))

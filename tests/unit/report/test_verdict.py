@@ -8,6 +8,7 @@ from evenodds.inference.profile import ConfidenceInterval
 from evenodds.report.verdict import (
     next_steps,
     prior_verdict,
+    refused_margin,
     show_interval,
     show_pvalue,
     verdict,
@@ -32,6 +33,34 @@ def test_a_rejection_names_the_class_that_loses_labels_first(lost_positives):
 
 def test_a_failure_to_reject_never_claims_uniform_noise(clean):
     assert "does not show" in verdict(clean)
+
+
+def test_the_advice_to_test_equivalence_has_a_margin_that_can_be_shown(clean):
+    """Three anchors, tolerances of 0.05: 2 * 1.645 * sqrt(0.05^2 / 9 + 0.05^2 / 3) is 0.1097."""
+    step = next(step for step in next_steps(clean) if "equivalence" in step)
+    assert "none below 0.11 can be shown with these anchors, however many rows" in step
+    assert "--margin 0.15." in step
+
+
+def test_strict_anchors_have_no_smallest_margin_to_speak_of(labelled, wald):
+    strict = wald(labelled.X, labelled.y, eo.Anchors([[0.0, 0.0]], tolerance=0))
+    step = next(step for step in next_steps(strict) if "equivalence" in step)
+    assert "with a margin you can live with: result.equivalence(margin=0.05)" in step
+
+
+def test_no_margin_is_advised_where_none_can_be_shown(labelled, wald):
+    vague = wald(labelled.X, labelled.y, eo.Anchors([[0.0, 0.0]], tolerance=0.45))
+    assert vague.pvalue > 0.05
+    assert not any("equivalence" in step for step in next_steps(vague, significance=0.01))
+
+
+def test_a_gate_is_refused_only_below_the_smallest_margin(clean):
+    assert refused_margin(clean, 0.12, 0.05) is None
+    assert refused_margin(clean, 0.1, 0.05) == (
+        "--margin is 0.1 but 3 anchors known to ±0.05 each and ±0.05 together cannot show that, "
+        "however many rows there are: give a margin above 0.11, or state surer anchors "
+        "(--tolerance, --shared-tolerance)."
+    )
 
 
 def test_the_significance_decides_the_verdict(lost_positives):

@@ -250,18 +250,17 @@ def test_probabilities_are_numbers(refused, data):
         eo.fit_logistic(data, "y", probabilities="site")
 
 
-def test_anchors_by_their_probabilities(data):
+@pytest.mark.parametrize("method", ["boundary", "joint", "local", "wald"])
+def test_a_score_takes_no_anchors(refused, data, method):
     frame = data.assign(score=1 / (1 + np.exp(-data["odd name"])))
     anchors = eo.Anchors(pd.DataFrame({"score": [0.5, 0.6]}))
-    found = eo.asymmetry_test(frame, "y", anchors, probabilities="score", method="wald")
-    points = np.log([[0.5 / 0.5], [0.6 / 0.4]])
-    expected = eo.asymmetry_test(
-        data[["odd name"]].to_numpy(), data["y"], eo.Anchors(points), method="wald"
-    )
-    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    with refused("probabilities= cannot be used with anchors: a score is drawn towards the base"):
+        eo.asymmetry_test(frame, "y", anchors, probabilities="score", method=method)
 
 
-def test_anchors_that_are_certain_are_refused(refused, data):
-    anchors = eo.Anchors(pd.DataFrame({"score": [0.5, 1.0]}))
-    with refused("column 'score' is exactly 1 in row 1 of anchors", eo.AnchorError):
-        eo.asymmetry_test(data.assign(score=0.3), "y", anchors, probabilities="score")
+def test_a_score_may_be_read_by_its_shape_alone(data):
+    log_odds = data["odd name"]
+    frame = data.assign(score=1 / (1 + np.exp(-log_odds)))
+    found = eo.asymmetry_test(frame, "y", probabilities="score", method="joint")
+    expected = eo.asymmetry_test(log_odds.to_numpy()[:, None], data["y"], method="joint")
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-6, abs=1e-9)

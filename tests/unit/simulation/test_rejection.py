@@ -24,7 +24,8 @@ def rate(world="skewed", noise=NOISE, **settings):
 @functools.cache
 def pvalues(method, runs, batch_size=1, workers=1):
     """Return what `rejection_rate` counts, before it counts."""
-    setting = Setting(world=find_world("skewed"), noise=NOISE, **SMALL, tolerance=0.05, seed=3)
+    known = {"tolerance": 0.05, "shared_tolerance": 0.05}  # the defaults of `rejection_rate`
+    setting = Setting(world=find_world("skewed"), noise=NOISE, **SMALL, **known, seed=3)
     tasks = [range(start, min(start + batch_size, runs)) for start in range(0, runs, batch_size)]
     return np.concatenate(carry_out(PValues(setting, method), tasks, workers=workers).results)
 

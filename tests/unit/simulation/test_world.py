@@ -180,3 +180,15 @@ def test_noise_that_depends_on_the_case_is_cut_where_it_flips_too():
     X, y = world.draw_rows(N, rng)
     flipped = world.flip(X, y, eo.UniformNoise(0.1), rng) != y
     assert count_matches(flipped.sum(), np.full(N, MOST_FLIPPED))
+
+
+@pytest.mark.parametrize(
+    ("world", "tolerance", "shared"),
+    [("paper", 0.05, 0.05), ("paper", 0, 0), ("paper", 0.3, 0.198), ("plateau", 0.3, 0.0495)],
+)
+def test_a_shared_tolerance_by_default_stays_among_the_cases_there_are(world, tolerance, shared):
+    assert WORLDS[world].tolerances(tolerance) == (tolerance, pytest.approx(shared))
+
+
+def test_a_stated_shared_tolerance_of_a_world_is_kept():
+    assert WORLDS["plateau"].tolerances(0.3, 0.1) == (0.3, 0.1)

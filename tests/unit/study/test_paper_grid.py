@@ -56,7 +56,9 @@ def test_pvalues_are_those_of_one_test_at_a_time(run, place, labels):
     y = draw.labels[("clean", "corrupted").index(labels)]
     for column, tolerance in (("pvalue", 0.0), ("pvalue_kept", TOLERANCES[place])):
         for k in ANCHOR_NUMBERS:
-            anchors = eo.Anchors(draw.anchor_points[place, :k], tolerance=tolerance)
+            anchors = eo.Anchors(
+                draw.anchor_points[place, :k], tolerance=tolerance, shared_tolerance=0
+            )
             expected = eo.asymmetry_test(draw.features, y, anchors, method="wald").pvalue
             mask = where(table, labels=labels, tolerance=TOLERANCES[place], n_anchors=k, run=run)
             assert table[column][mask] == pytest.approx([expected], abs=1e-6)
@@ -66,7 +68,7 @@ def test_pvalues_are_those_of_one_test_at_a_time(run, place, labels):
 def test_noise_aware_pvalues_are_those_of_one_test_at_a_time(method):
     table, _ = paper_pvalues(NOISES[2:], sizes=(500,), runs=1, method=method)
     draw = PaperGrid(two_bells(), method, 0).draw(Task(NOISES[2], 500, range(1)), 0)
-    anchors = eo.Anchors(draw.anchor_points[1, :4], tolerance=TOLERANCES[1])
+    anchors = eo.Anchors(draw.anchor_points[1, :4], tolerance=TOLERANCES[1], shared_tolerance=0)
     expected = eo.asymmetry_test(draw.features, draw.labels[1], anchors, method=method).pvalue
     mask = where(table, labels="corrupted", tolerance=TOLERANCES[1], n_anchors=4)
     assert table["pvalue"][mask] == pytest.approx([expected], abs=1e-6)

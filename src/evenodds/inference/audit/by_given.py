@@ -11,18 +11,22 @@ positive label.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import xlog1py, xlogy
 
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.groups import (
+    Groupings,
+    Quantity,
+    added_variance,
+    as_normal,
+    degrees_of_freedom,
+)
 from evenodds.inference.audit.rates_tried import rates_between
 from evenodds.inference.audit.two_proportions import LARGEST_Z
 from evenodds.validation import FloatArray
-
-Quantity = Literal["asymmetry", "alpha", "beta"]
 
 # Points of the first search along a line of flip rates; steps towards the likeliest prior.
 LINE_POINTS = 65
@@ -89,6 +93,7 @@ class AuditByGiven:
     flips: Flips
     given_negative: int
     given_positive: int
+    groupings: Groupings = ()
 
     @property
     def seen(self) -> GivenSample:
@@ -110,15 +115,18 @@ class AuditByGiven:
         """Return z for a hypothesised difference of the flip rates, or for one of them.
 
         The efficient score: the observed shares less those of the constrained fit, along
-        the gradient of what is hypothesised, over its standard error.
+        the gradient of what is hypothesised, over its standard error, to which pairs of rows in
+        one group add.
         """
         fit = self.constrained(value, quantity)
         gradient = fit.gradient(quantity)
         shares = fit.vector
-        variance = float(gradient**2 @ (shares * (1 - shares) / self.sizes))
+        variance = self._variance(fit, quantity)
+        variance += added_variance(self.groupings, fit.alpha, fit.beta, quantity)
         distance = float(gradient @ (self.seen.vector - shares))
         standard_error = max(np.sqrt(variance), abs(distance) / LARGEST_Z, 1e-150)
-        return Slanting(float(distance / standard_error), float(-1 / standard_error))
+        z = self._as_normal(float(distance / standard_error), quantity)
+        return Slanting(z, float(-1 / standard_error))
 
     def root_at(self, value: float, quantity: Quantity = "asymmetry") -> Slanting:
         """Return the signed root of the likelihood ratio, for audits too small for the score.
@@ -129,7 +137,32 @@ class AuditByGiven:
         estimates = {"alpha": seen.alpha, "beta": seen.beta, "asymmetry": seen.beta - seen.alpha}
         gap = estimates[quantity] - value
         size = float(np.sqrt(max(2 * (self._fitted(seen) - self._fitted(fit)), 0.0)))
-        return Slanting(float(np.sign(gap)) * size, -max(size, LEAST_ROOT) / max(abs(gap), 1e-3))
+        size /= float(np.sqrt(self.design_effect(quantity)))
+        z = self._as_normal(float(np.sign(gap)) * size, quantity)
+        return Slanting(z, -max(size, LEAST_ROOT) / max(abs(gap), 1e-3))
+
+    def design_effect(self, quantity: Quantity = "asymmetry") -> float:
+        """Return how many times a variance is that of independent rows, at the shares seen.
+
+        Half a wrong and half a right label more in either class keep it from vanishing.
+        """
+        if not self.groupings:
+            return 1.0
+        wrong = (self.sizes[:2] * self.seen.vector[:2] + 0.5) / (self.sizes[:2] + 1)
+        sample = GivenSample(float(wrong[0]), float(wrong[1]), self.seen.positive_share)
+        added = added_variance(self.groupings, sample.alpha, sample.beta, quantity)
+        return 1 + added / self._variance(sample, quantity)
+
+    def _variance(self, sample: GivenSample, quantity: Quantity) -> float:
+        """Return the variance of a flip rate, or of their difference, for independent rows."""
+        shares = sample.vector
+        return float(sample.gradient(quantity) ** 2 @ (shares * (1 - shares) / self.sizes))
+
+    def _as_normal(self, z: float, quantity: Quantity) -> float:
+        """Return z, with groups the normal deviate of a t statistic."""
+        if not self.groupings:
+            return z
+        return as_normal(z, degrees_of_freedom(self.groupings, quantity))
 
     def _fitted(self, sample: GivenSample) -> float:
         """Return the log-likelihood of the three shares."""

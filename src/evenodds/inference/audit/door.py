@@ -1,9 +1,15 @@
 """The front door for rows whose true label was looked up."""
 
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from evenodds.inference.audit.by_given import AuditByGiven
-from evenodds.inference.audit.checks import better_than_chance, given_size_check, size_check
+from evenodds.inference.audit.checks import (
+    better_than_chance,
+    given_size_check,
+    groups_check,
+    size_check,
+)
 from evenodds.inference.audit.counts import (
     Flips,
     check_both_classes,
@@ -14,6 +20,7 @@ from evenodds.inference.audit.counts import (
 )
 from evenodds.inference.audit.exact import exact_pvalues, exact_z
 from evenodds.inference.audit.exact_given import given_pvalues, given_z, is_countable, is_small
+from evenodds.inference.audit.grouped_rows import GroupedRows
 from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.audit.tables import (
     exact_table,
@@ -22,7 +29,7 @@ from evenodds.inference.audit.tables import (
     given_table,
     score_table,
 )
-from evenodds.inference.audit.two_proportions import flips_z
+from evenodds.inference.audit.two_proportions import design_effect, flips_z
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import check_alternative
 from evenodds.validation import check_choice
@@ -41,6 +48,7 @@ def audit_test(
     given_counts: Any = None,
     alternative: str = "two-sided",
     positive: Any = None,
+    groups: Any = None,
 ) -> AuditTestResult:
     r"""Test whether one class is flipped more often, on rows whose true label was looked up.
 
@@ -63,6 +71,10 @@ def audit_test(
         "greater" means that negatives are flipped more often (beta > alpha).
     positive : object, optional
         The positive label; default the larger, True, or the later in sort order.
+    groups : array-like of shape (n_rows,) or pair of them, optional
+        What rows share: the item they are answers to, or the annotator who gave them. Rows of
+        one group are then not taken as independent; groups are. Where rows share items and
+        annotators, give both: ``groups=(items, annotators)``.
 
     Returns
     -------
@@ -99,6 +111,12 @@ def audit_test(
     interval inverts it. Where there are too many tables to go through (about 150 rows of either
     label) the root of the likelihood ratio takes its place, and a diagnostic says so.
 
+    With `groups` the variance of independent rows grows by what pairs of rows in one group
+    have in common, a design effect as in [4]_, and z is the normal deviate of a t statistic
+    whose degrees of freedom count the groups that carry the variance. It is then the score or
+    the likelihood ratio, never exact. Without `groups` several answers to one item, or many by
+    one annotator, make p-values too small; arrays do not show that.
+
     It cannot be trusted if the rows were chosen by anything that goes with the labels being
     wrong (suspicious rows first), or if the audit itself errs.
 
@@ -110,6 +128,8 @@ def audit_test(
            difference of two binomial proportions. Biometrics 55, 1202-1209.
     .. [3] Miettinen, O., Nurminen, M. (1985). Comparative analysis of two rates. Statistics in
            Medicine 4, 213-226.
+    .. [4] Rao, J. N. K., Scott, A. J. (1992). A simple method for the analysis of clustered
+           binary data. Biometrics 48, 577-585.
 
     Examples
     --------
@@ -131,6 +151,7 @@ def audit_test(
         alternative=check_alternative(alternative),
         positive=labels.positive,
         negative=labels.negative,
+        grouped=GroupedRows.read(groups, labels),
     )
 
 
@@ -142,17 +163,26 @@ def audit_counts(
     alternative: Alternative,
     positive: Any,
     negative: Any,
+    grouped: GroupedRows | None = None,
 ) -> AuditTestResult:
     """Run an audit test on its counts; see `audit_test`."""
     check_both_classes(flips, positive, negative)
     if sampled_by == "given":
         check_both_given(flips, positive, negative)
         counts = read_given_counts(given_counts, flips, positive, negative)
-        return _by_given(AuditByGiven(flips, *counts), alternative, positive, negative)
+        return _by_given(AuditByGiven(flips, *counts), alternative, positive, negative, grouped)
     refuse_needless_counts(given_counts, sampled_by)
-    exact = flips.fewest_expected < SMALL_CELL
-    profile = exact_table(flips, exact_z(flips, 0.0, ZOOMS)) if exact else score_table(flips)
-    pvalue = audit_pvalue(flips, alternative)
+    groupings = () if grouped is None else grouped.groupings()
+    exact = flips.fewest_expected < SMALL_CELL and not groupings
+    profile = (
+        exact_table(flips, exact_z(flips, 0.0, ZOOMS)) if exact else score_table(flips, groupings)
+    )
+    pvalue = (
+        Reference().pvalue(profile.at_zero, alternative)
+        if groupings
+        else audit_pvalue(flips, alternative)
+    )
+    effect = design_effect(flips, groupings)
     return AuditTestResult(
         statistic=profile.at_zero,
         pvalue=pvalue,
@@ -167,15 +197,29 @@ def audit_counts(
         n_rows=flips.n_rows,
         counts=flips,
         given_counts=None,
-        diagnostics=(size_check(flips, exact), better_than_chance(flips.alpha, flips.beta)),
+        diagnostics=(
+            size_check(flips, exact, effect),
+            *groups_check(grouped, groupings, effect),
+            better_than_chance(flips.alpha, flips.beta),
+        ),
         profile=profile,
+        groupings=groupings,
+        design_effect=effect,
     )
 
 
 def _by_given(
-    audit: AuditByGiven, alternative: Alternative, positive: Any, negative: Any
+    audit: AuditByGiven,
+    alternative: Alternative,
+    positive: Any,
+    negative: Any,
+    grouped: GroupedRows | None,
 ) -> AuditTestResult:
     """Run the test of an audit by given class."""
+    given_counts = audit.given_negative, audit.given_positive
+    if grouped is not None:
+        audit = replace(audit, groupings=grouped.groupings(given_counts))
+    effect = audit.design_effect()
     alpha, beta = audit.seen.alpha, audit.seen.beta
     method = given_method(audit)
     if method == "exact":
@@ -195,9 +239,15 @@ def _by_given(
         negative=negative,
         n_rows=audit.flips.n_rows,
         counts=audit.flips,
-        given_counts=(audit.given_negative, audit.given_positive),
-        diagnostics=(given_size_check(audit, method), better_than_chance(alpha, beta)),
+        given_counts=given_counts,
+        diagnostics=(
+            given_size_check(audit, method),
+            *groups_check(grouped, audit.groupings, effect),
+            better_than_chance(alpha, beta),
+        ),
         profile=profile,
+        groupings=audit.groupings,
+        design_effect=effect,
     )
 
 
@@ -216,7 +266,7 @@ def given_method(audit: AuditByGiven) -> Literal["exact", "likelihood", "score"]
     """Return how an audit by given class is tested."""
     if not is_small(audit):
         return "score"
-    return "exact" if is_countable(audit) else "likelihood"
+    return "exact" if is_countable(audit) and not audit.groupings else "likelihood"
 
 
 def _given_pvalue(audit: AuditByGiven, alternative: Alternative) -> float:

@@ -122,7 +122,7 @@ def _possible_rates(table: Flips, asymmetry: float) -> tuple[float, float, float
     )
 
 
-def clopper_pearson(flipped: int, n: int, level: float) -> tuple[float, float]:
+def clopper_pearson(flipped: float, n: float, level: float) -> tuple[float, float]:
     """Return the exact interval for one rate (Clopper and Pearson 1934, Biometrika 26)."""
     tail = (1 - level) / 2
     low = 0.0 if flipped == 0 else float(betaincinv(flipped, n - flipped + 1, tail))

@@ -43,8 +43,11 @@ def is_small(audit: AuditByGiven) -> bool:
 
 
 def fewest_wrong(audit: AuditByGiven) -> float:
-    """Return the fewest wrong, or right, labels of a given class, seen or expected."""
-    sizes = audit.sizes[:2]
+    """Return the fewest wrong, or right, labels of a given class, seen or expected.
+
+    With groups, as many independent ones as they are worth.
+    """
+    sizes = audit.sizes[:2] / audit.design_effect()
     shares = np.array([audit.seen.vector[:2], audit.constrained(0.0).vector[:2]])
     return float((np.minimum(shares, 1 - shares) * sizes).min())
 

@@ -3,9 +3,10 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
-from evenodds.inference.audit.by_given import AuditByGiven, Quantity
+from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact import clopper_pearson
+from evenodds.inference.audit.groups import Grouping, Quantity, restored, worth
 from evenodds.inference.audit.inverting import inverted
 from evenodds.inference.presented import Presented
 from evenodds.inference.profile import (
@@ -56,6 +57,11 @@ class AuditTestResult(Presented):
         What was checked, and what to doubt.
     profile : Profile
         Table of the statistic as a function of the hypothesised asymmetry.
+    groupings : tuple of Grouping
+        How rows of one group go together, for each column of groups; empty without groups, or
+        where no group has two rows.
+    design_effect : float
+        How many times the variance is that of independent rows.
     reference : Reference
         What the statistic is compared with: a standard normal.
     versions : dict
@@ -85,6 +91,8 @@ class AuditTestResult(Presented):
     given_counts: tuple[int, int] | None
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
+    groupings: tuple[Grouping, ...] = ()
+    design_effect: float = 1.0
     reference: Reference = field(default_factory=Reference)
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
@@ -107,7 +115,8 @@ class AuditTestResult(Presented):
     def _rate_interval(self, rate: Quantity, level: float) -> ConfidenceInterval:
         """Return the exact interval in small audits, else that of the score.
 
-        By given class it is that of the likelihood ratio in small audits.
+        By given class it is that of the likelihood ratio in small audits. With groups it is
+        the exact one of as many independent rows as these are worth.
         """
         check_between(level, "level", 0, 1, closed="neither")
         counts = self.counts
@@ -117,10 +126,13 @@ class AuditTestResult(Presented):
             else (counts.flipped_negative, counts.n_negative)
         )
         if self.given_counts is not None:
-            audit = AuditByGiven(counts, *self.given_counts)
+            audit = AuditByGiven(counts, *self.given_counts, self.groupings)
             z = audit.at if self.method == "score" else audit.root_at
             estimate = self.alpha if rate == "alpha" else self.beta
             low, high = inverted(lambda value: z(value, rate).z, estimate, level)
+        elif self.groupings:
+            rows = worth(self.groupings, n, rate, level)
+            low, high = clopper_pearson(rows * (flipped / n), rows, level)
         elif self.method == "boschloo":
             low, high = clopper_pearson(flipped, n, level)
         else:
@@ -145,4 +157,5 @@ class AuditTestResult(Presented):
         known["counts"] = Flips(**known["counts"])
         given = known["given_counts"]
         known["given_counts"] = None if given is None else (given[0], given[1])
+        known["groupings"] = restored(known["groupings"])
         return cls(**known)

@@ -36,7 +36,8 @@ class Audit:
     Notes
     -----
     With `rows`, each row counts once: its true label, then its given label in the light of the
-    true one.
+    true one. Audited rows are taken as independent: one answer an item. `audit_test` has
+    `groups` for rows that share items or annotators.
 
     Examples
     --------

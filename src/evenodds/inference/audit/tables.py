@@ -11,6 +11,7 @@ from evenodds.inference.audit.by_given import AuditByGiven
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact import exact_z
 from evenodds.inference.audit.exact_given import given_z
+from evenodds.inference.audit.groups import Groupings
 from evenodds.inference.audit.two_proportions import flips_z
 from evenodds.inference.profile import Profile
 from evenodds.inference.tracing import EXACT_MARGINS, tabulate, walk
@@ -27,9 +28,10 @@ LIMITS = (-1.0, 1.0)
 GIVEN_LIMITS = (-0.999, 0.999)
 
 
-def score_table(flips: Flips) -> Profile:
+def score_table(flips: Flips, groupings: Groupings = ()) -> Profile:
     """Return the score's z for all asymmetries."""
-    return tabulate(lambda value: flips_z(flips, value), flips.beta - flips.alpha, LIMITS)
+    estimate = flips.beta - flips.alpha
+    return tabulate(lambda value: flips_z(flips, value, groupings), estimate, LIMITS)
 
 
 def given_table(audit: AuditByGiven) -> Profile:

@@ -10,6 +10,12 @@ from typing import Any
 import numpy as np
 
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.groups import (
+    Groupings,
+    added_variance,
+    as_normal,
+    degrees_of_freedom,
+)
 from evenodds.validation import FloatArray
 
 # Beyond this size z is cut: at the ends of the scale its variance is zero.
@@ -67,7 +73,28 @@ def score_z(
     return np.asarray(gap / standard_error)
 
 
-def flips_z(flips: Flips, asymmetry: float) -> float:
-    """Return z of one audit for a hypothesised asymmetry."""
+def flips_z(flips: Flips, asymmetry: float, groupings: Groupings = ()) -> float:
+    """Return z of one audit for a hypothesised asymmetry.
+
+    With groups, its variance grows by what pairs of rows in one group add, at the same rates,
+    and it is the normal deviate of a t statistic.
+    """
     counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
-    return float(score_z(*counts, asymmetry))
+    z = float(score_z(*counts, asymmetry))
+    if not groupings:
+        return z
+    alpha, beta = (float(rate) for rate in constrained_rates(*counts, asymmetry))
+    return as_normal(
+        z / np.sqrt(_design_effect(flips, groupings, alpha, beta)), degrees_of_freedom(groupings)
+    )
+
+
+def design_effect(flips: Flips, groupings: Groupings) -> float:
+    """Return how many times the variance is that of independent rows, where flips are equal."""
+    return _design_effect(flips, groupings, 0.5, 0.5)  # the same at any rate
+
+
+def _design_effect(flips: Flips, groupings: Groupings, alpha: float, beta: float) -> float:
+    """Return how many times the variance is that of independent rows, at two flip rates."""
+    variance = alpha * (1 - alpha) / flips.n_positive + beta * (1 - beta) / flips.n_negative
+    return 1 + added_variance(groupings, alpha, beta) / variance if variance > 0 else 1.0

@@ -1,8 +1,10 @@
 """What was checked beside the ladder, each as a number and a plain sentence."""
 
+from collections.abc import Sequence
+
 from evenodds.inference.contour.groups import Contours
 from evenodds.inference.contour.ladder import NoiseFit
-from evenodds.inference.contour.results import Agreement
+from evenodds.inference.contour.results import Agreement, Noise, Wider
 from evenodds.inference.results import Diagnostic
 
 # A flip rate this many standard errors below zero, or a slope above it, is no chance.
@@ -10,6 +12,8 @@ FAR_FROM_ZERO = 2.0
 # Below so many rows on the slope a parameter, counted as clean ones, the shape of the curve is a
 # guess: the ladder then climbed too far in up to .22 of simulated runs, though not always.
 CLEAN_ROWS_A_PARAMETER = 50
+# The level at which a check rules noise out.
+LEVEL = 0.05
 
 
 def contours_check(contours: Contours) -> Diagnostic:
@@ -25,6 +29,53 @@ def contours_check(contours: Contours) -> Diagnostic:
             "told from noise that depends on the features."
         )
     return Diagnostic(name="contours", message=message, concern=few, statistic=float(len(contours)))
+
+
+def wider_check(wider: tuple[Wider, ...], kept: Noise) -> Diagnostic | None:
+    """Say which stated noises beyond the one that is not rejected would have gone unseen."""
+    beyond = [each for each in wider if each.rung == kept]
+    if not beyond:
+        return None
+    unseen = [each for each in beyond if not each.ruled_out(LEVEL)]
+    start = f"Beyond {NOUNS[kept]} these contours"
+    message = (
+        f"{start} do not rule out {list_noise(unseen, 'or')} (at {LEVEL:.0%})."
+        if unseen
+        else f"{start} rule out {list_noise(beyond, 'and')} (at {LEVEL:.0%})."
+    )
+    pvalues = [1.0 if each.pvalue is None else each.pvalue for each in beyond]
+    return Diagnostic(
+        name="wider noise", message=message, concern=bool(unseen), pvalue=max(pvalues)
+    )
+
+
+NOUNS = {
+    "clean": "clean labels",
+    "uniform": "uniform noise",
+    "class-conditional": "class-conditional noise",
+}
+
+
+def list_noise(wider: Sequence[Wider], word: str, *, sizes: bool = True) -> str:
+    """Return stated noises, with or without their sizes, as a list in words."""
+    named = [f"{WIDER[each.noise]}{_size(each) if sizes else ''}" for each in wider]
+    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} {word} {named[-1]}"
+
+
+WIDER = {
+    "uniform": "uniform noise",
+    "asymmetry": "an asymmetry",
+    "hard cases": "hard-case noise",
+    "sure cases": "sure-case noise",
+}
+
+
+def _size(wider: Wider) -> str:
+    size = f"{100 * wider.size:.0f} in 100"
+    return {
+        "hard cases": f" ({size} more flips at toss-ups than at sure cases)",
+        "sure cases": f" ({size} more flips at sure cases than at toss-ups)",
+    }.get(wider.noise, f" of {size}")
 
 
 def agreement_check(

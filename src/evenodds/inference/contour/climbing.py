@@ -10,11 +10,13 @@ from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import read_anchors
 from evenodds.inference.contour.agreement import agreement
 from evenodds.inference.contour.checks import (
+    LEVEL,
     agreement_check,
     contours_check,
     direction_check,
     impossible_check,
     noise_check,
+    wider_check,
 )
 from evenodds.inference.contour.engines import Engine, posteriors_at, read_engine
 from evenodds.inference.contour.groups import Contours, group_anchors
@@ -31,10 +33,12 @@ from evenodds.inference.contour.results import (
     ContourTestResult,
     Noise,
     Rung,
+    first_kept,
 )
+from evenodds.inference.contour.wider import wider_noise
 from evenodds.inference.diagnostics import groups_check, range_check, rows_check
 from evenodds.inference.few_rows import check_rarer_label
-from evenodds.inference.outcome import data_notes
+from evenodds.inference.outcome import data_notes, ignored_check
 from evenodds.rows.base import Rows
 from evenodds.rows.door import read_data
 from evenodds.rows.reading import Missing
@@ -59,8 +63,9 @@ def contour_test(
 ) -> ContourTestResult:
     r"""Test which kind of noise the labels have, from anchors at several posteriors.
 
-    Clean labels, uniform noise and class-conditional noise are tried in this order, and the
-    first that is not rejected is reported; past the last, noise depends on the features.
+    Clean labels, uniform noise and class-conditional noise are tried in this order; past the
+    last, noise depends on the features. The first that is not rejected is the answer if wider
+    noise of a stated size is ruled out, else the answer is "cannot tell".
 
     Parameters
     ----------
@@ -86,8 +91,7 @@ def contour_test(
     formula : str, optional
         Features by a formula; anchors are encoded the same way.
     probabilities : str, optional
-        Column of a model's out-of-sample predicted probabilities, whose log-odds become the
-        single feature.
+        Refused for now: a model's score is no axis for cases chosen by their true posterior.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value.
 
@@ -139,6 +143,7 @@ def contour_test(
     >>> eo.contour_test(X, given, anchors).reached()
     'instance-dependent'
     """
+    refuse_scores(probabilities, "probabilities=")
     chosen = read_engine(engine)
     known = read_anchors(anchors)
     rows = read_data(
@@ -148,10 +153,20 @@ def contour_test(
         sample_weight=sample_weight,
         groups=groups,
         formula=formula,
-        probabilities=probabilities,
         missing=missing,
     )
     return climb_on_rows(rows, known, chosen)
+
+
+def refuse_scores(probabilities: str | None, option: str) -> None:
+    """Refuse a model's score as the single feature."""
+    if probabilities is not None:
+        raise InputError(
+            f"{option} is {probabilities!r}, but a contour test takes no model's score: a score is "
+            "drawn towards the base rate, so cases chosen by their true posterior would show noise "
+            "where there is none. Give the columns that the model learned from, or look up the "
+            "truth of some rows (audit_test, evenodds audit)."
+        )
 
 
 def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> ContourTestResult:
@@ -163,8 +178,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         )
     contours = group_anchors(anchors)
     check_rarer_label(rows)
-    if rows.encoding is not None:
-        anchors = anchors.encoded(rows.encoding, rows.known_columns)
+    anchors = anchors.beside(rows)
     points = anchors.points_for(rows.feature_names, rows.n_features)
     if rows.n_groups is not None and rows.n_groups <= len(contours):
         raise InputError(
@@ -188,9 +202,12 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     line = fit_class_conditional(contours, estimates)
     (alpha, beta), spread = line.rates, line.covariance
     agreeing = agreement(contours, points, anchors.posterior, at_anchors)
+    rungs = _rungs(contours, estimates, line, agreeing)
+    wider = wider_noise(contours, anchors.posterior, estimates)
     outside = int(((estimates.posterior < 0) | (estimates.posterior > 1)).sum())
     checks = (
         contours_check(contours),
+        wider_check(wider, first_kept(rungs, LEVEL)),
         found.check,
         None
         if found.rows_on_slope is None
@@ -202,9 +219,11 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         rows_check(rows),
         groups_check(rows),
         *data_notes(rows),
+        *ignored_check(anchors.ignored),
     )
     return ContourTestResult(
-        rungs=_rungs(contours, estimates, line, agreeing),
+        rungs=rungs,
+        wider=wider,
         agreement=agreeing,
         alpha=float(alpha),
         beta=float(beta),
@@ -222,6 +241,9 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         n_rows=round(rows.total_weight),
         n_features=rows.n_features,
         n_anchors=len(anchors),
+        tolerance=anchors.tolerance_range(),
+        shared_tolerance=anchors.shared_tolerance,
+        shared_is_default=anchors.shared_is_default,
         diagnostics=tuple(check for check in checks if check is not None),
     )
 

@@ -44,7 +44,8 @@ class Estimates:
 class NoiseFit:
     """One noise model fitted to the contours.
 
-    `whitened` are the residuals and the columns of X in coordinates of unit variance.
+    `whitener` takes gaps to coordinates of unit variance; `residuals` and `design`, the columns
+    of X, are in them.
     """
 
     rates: FloatArray
@@ -52,22 +53,31 @@ class NoiseFit:
     statistic: float
     df: int
     pvalue: float | None  # None where there is nothing left to test
-    whitened: tuple[FloatArray, FloatArray]
+    whitener: FloatArray
+    residuals: FloatArray
+    design: FloatArray
 
 
-def fit_clean(contours: Contours, estimates: Estimates) -> NoiseFit:
+# What more there is than a rung: a gap at each contour, or none.
+Beyond = FloatArray | float
+
+
+def fit_clean(contours: Contours, estimates: Estimates, beyond: Beyond = 0.0) -> NoiseFit:
     """Set the estimates against the stated posteriors as they are."""
-    return _fit(contours, estimates, np.empty((len(contours), 0)), np.empty(0))
+    return _fit(contours, estimates, np.empty((len(contours), 0)), np.empty(0), beyond)
 
 
-def fit_uniform(contours: Contours, estimates: Estimates) -> NoiseFit:
+def fit_uniform(contours: Contours, estimates: Estimates, beyond: Beyond = 0.0) -> NoiseFit:
     """Fit the rate of uniform noise."""
-    return _fit(contours, estimates, 1 - 2 * contours.stated[:, None], np.array([2.0]))
+    columns = 1 - 2 * contours.stated[:, None]
+    return _fit(contours, estimates, columns, np.array([2.0]), beyond)
 
 
-def fit_class_conditional(contours: Contours, estimates: Estimates) -> NoiseFit:
+def fit_class_conditional(
+    contours: Contours, estimates: Estimates, beyond: Beyond = 0.0
+) -> NoiseFit:
     """Fit the two flip rates (alpha, beta): the line."""
-    return _fit(contours, estimates, _line(contours), np.ones(2))
+    return _fit(contours, estimates, _line(contours), np.ones(2), beyond)
 
 
 def _line(contours: Contours) -> FloatArray:
@@ -75,17 +85,22 @@ def _line(contours: Contours) -> FloatArray:
 
 
 def _fit(
-    contours: Contours, estimates: Estimates, columns: FloatArray, falls: FloatArray
+    contours: Contours,
+    estimates: Estimates,
+    columns: FloatArray,
+    falls: FloatArray,
+    beyond: Beyond,
 ) -> NoiseFit:
     """Fit by generalised least squares, the weights iterated with the slope.
 
     `falls` are what one unit of each rate takes off the slope.
     """
-    gaps = estimates.posterior - contours.stated
+    start = contours.stated + beyond
+    gaps = estimates.posterior - start
     kept = directions(estimates.covariance)
     slope, rates = 1.0, np.zeros(columns.shape[1])
     for _ in range(MOST_ROUNDS):
-        under = _covariance_under(contours.stated + columns @ rates, estimates)
+        under = _covariance_under(start + columns @ rates, estimates)
         white = whitener(kept, under + slope**2 * contours.covariance)
         design = white @ columns
         rates = np.linalg.pinv(design) @ (white @ gaps)
@@ -102,7 +117,9 @@ def _fit(
         statistic=statistic,
         df=df,
         pvalue=upper_tail(statistic, df, len(white), estimates.n_groups) if df else None,
-        whitened=(residuals, design),
+        whitener=white,
+        residuals=residuals,
+        design=design,
     )
 
 
@@ -130,10 +147,8 @@ def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, fl
     of the two rates.
     """
     clean = fit_clean(contours, estimates)
-    gaps = clean.whitened[0]
-    under = _covariance_under(contours.stated, estimates)
-    white = whitener(directions(estimates.covariance), under + contours.covariance)
-    design = white @ _line(contours)
+    gaps = clean.residuals
+    design = clean.whitener @ _line(contours)
     rank = int(np.linalg.matrix_rank(design))
     off_line = gaps - design @ (np.linalg.pinv(design) @ gaps)
     _, unexplained = nnls(design, gaps)

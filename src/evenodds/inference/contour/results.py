@@ -11,9 +11,10 @@ from evenodds.inference.provenance import versions_in_use
 from evenodds.inference.results import Diagnostic, check_schema
 from evenodds.validation import check_between
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Noise = Literal["clean", "uniform", "class-conditional", "instance-dependent"]
+Answer = Noise | Literal["cannot tell"]
 Rate = Literal["alpha", "beta", "asymmetry"]
 
 
@@ -41,6 +42,37 @@ class Rung:
     df: int
     contour_pvalue: float | None
     pvalue: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wider:
+    """Noise wider than a rung, of a stated size: do these contours rule it out?
+
+    Attributes
+    ----------
+    rung : str
+        The noise that it goes beyond.
+    noise : str
+        "uniform": both classes flipped equally often. "asymmetry": one class flipped more often
+        than the other. "hard cases": toss-ups flipped more often than sure cases, by
+        ``4 p (1 - p)``. "sure cases": the other way round, by ``(1 - 2p)^2``.
+    size : float
+        Its stated size: a flip rate, or a difference of two.
+    standard_error : float or None
+        Of the size, by these contours; None where they say nothing of it.
+    pvalue : float or None
+        Of noise of this size or more, on top of the rung.
+    """
+
+    rung: Noise
+    noise: str
+    size: float
+    standard_error: float | None
+    pvalue: float | None
+
+    def ruled_out(self, significance: float = 0.05) -> bool:
+        """Tell whether noise of this size, or more, is rejected."""
+        return self.pvalue is not None and self.pvalue < significance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +112,14 @@ class Contour:
     n_anchors: int
 
 
+def first_kept(rungs: tuple[Rung, ...], significance: float) -> Noise:
+    """Return the first noise of the sequence that is not rejected, or cannot be tested."""
+    for rung in rungs:
+        if rung.pvalue is None or rung.pvalue >= significance:
+            return rung.hypothesis
+    return "instance-dependent"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContourTestResult(Presented):
     """Outcome of a test of noise models on contours of the posterior.
@@ -88,6 +128,8 @@ class ContourTestResult(Presented):
     ----------
     rungs : tuple of Rung
         Clean, uniform and class-conditional noise, in this order.
+    wider : tuple of Wider
+        For every rung the stated noises above it, and whether the contours rule them out.
     agreement : Agreement or None
         Do cases of one contour agree? None where that cannot be asked: one anchor a contour,
         anchors that do not differ in their features, or too few groups.
@@ -109,6 +151,9 @@ class ContourTestResult(Presented):
         The two labels.
     n_rows, n_features, n_anchors : int
         Sizes; rows are counted with their frequency weights.
+    tolerance, shared_tolerance, shared_is_default
+        Smallest and largest tolerance of the anchors, the error common to all, and whether that
+        was worked out from the tolerances, not stated.
     diagnostics : tuple of Diagnostic
         What was checked, and what to doubt.
     versions : dict
@@ -116,6 +161,7 @@ class ContourTestResult(Presented):
     """
 
     rungs: tuple[Rung, ...]
+    wider: tuple[Wider, ...]
     agreement: Agreement | None
     alpha: float
     beta: float
@@ -130,10 +176,32 @@ class ContourTestResult(Presented):
     n_rows: int
     n_features: int
     n_anchors: int
+    tolerance: tuple[float, float]
+    shared_tolerance: float
+    shared_is_default: bool
     diagnostics: tuple[Diagnostic, ...]
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
-    def reached(self, significance: float = 0.05) -> Noise:
+    def reached(self, significance: float = 0.05) -> Answer:
+        """Return the noise these labels have, or "cannot tell".
+
+        It is the simplest noise that is not rejected, if stated noises above it are ruled out:
+        else it would have gone unseen, and `not_ruled_out` names it.
+        """
+        return (
+            "cannot tell" if self.not_ruled_out(significance) else self.not_rejected(significance)
+        )
+
+    def not_ruled_out(self, significance: float = 0.05) -> tuple[Wider, ...]:
+        """Return the stated noises above `not_rejected` that these contours do not rule out."""
+        stopped = self.not_rejected(significance)
+        return tuple(
+            wider
+            for wider in self.wider
+            if wider.rung == stopped and not wider.ruled_out(significance)
+        )
+
+    def not_rejected(self, significance: float = 0.05) -> Noise:
         """Return the simplest noise that is not rejected, by the fixed sequence of tests.
 
         The sequence stops at the first noise that is not rejected, or cannot be tested; past
@@ -141,10 +209,7 @@ class ContourTestResult(Presented):
         of it, so the number of rungs needs no correction.
         """
         check_between(significance, "significance", 0, 1, closed="neither")
-        for rung in self.rungs:
-            if rung.pvalue is None or rung.pvalue >= significance:
-                return rung.hypothesis
-        return "instance-dependent"
+        return first_kept(self.rungs, significance)
 
     def rung(self, hypothesis: Noise) -> Rung:
         """Return one rung by its hypothesis."""
@@ -197,10 +262,12 @@ class ContourTestResult(Presented):
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
         known = check_schema(cls, values, SCHEMA_VERSION)
         known["rungs"] = tuple(Rung(**rung) for rung in known["rungs"])
+        known["wider"] = tuple(Wider(**wider) for wider in known["wider"])
         if known["agreement"] is not None:
             known["agreement"] = Agreement(**known["agreement"])
         known["contours"] = tuple(Contour(**contour) for contour in known["contours"])
         known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
+        known["tolerance"] = tuple(known["tolerance"])
         known["cases"] = tuple(tuple(case) for case in known["cases"])
         known["rate_covariance"] = tuple(tuple(row) for row in known["rate_covariance"])
         return cls(**known)

@@ -42,10 +42,12 @@ def left_out_check(line: AnchorLine, alternative: Alternative) -> Diagnostic | N
         len(rest.stated) and rest.stated.min() <= TOSS_UP <= rest.stated.max() for rest in remaining
     ):
         return None
-    return leave_one_out_check([pvalue_of(rest.z(0.0), alternative) for rest in remaining])
+    return leave_one_out_check(
+        {place: pvalue_of(rest.z(0.0), alternative) for place, rest in enumerate(remaining)}
+    )
 
 
-def tipping_check(line: AnchorLine, alternative: Alternative) -> Diagnostic:
+def tipping_check(line: AnchorLine, alternative: Alternative, declared: float) -> Diagnostic:
     """Say how far all anchors would have to be off, together, to change the verdict."""
     z, share = line.z(0.0), max(line.error_share(0.0), 1e-3)
     above, below = Reference().critical(LEVEL, alternative)
@@ -64,7 +66,7 @@ def tipping_check(line: AnchorLine, alternative: Alternative) -> Diagnostic:
     return Diagnostic(
         name="tipping point",
         statistic=shift,
-        concern=rejected and abs(shift) < 0.02,
+        concern=rejected and abs(shift) < declared,
         message=message,
     )
 

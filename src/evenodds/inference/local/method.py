@@ -1,6 +1,6 @@
 """The local test: is the share of positive labels at the toss-ups one half?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,6 +71,7 @@ def local_test(
     found = near.posteriors(width)
     refuse_lonely(found, rows.n_features)
     line = near.line(found)
+    endless = replace(line, covariance=np.zeros_like(line.covariance))
     profile = trace_local(line)
     pvalue = pvalue_of(line.z(0.0), alternative)
     rates = flip_rates(line, profile.estimate)
@@ -95,10 +96,11 @@ def local_test(
         n_anchors=len(anchors),
         tolerance=anchors.tolerance_range(),
         shared_tolerance=anchors.shared_tolerance,
+        shared_is_default=anchors.shared_is_default,
         diagnostics=tuple(
             check
             for check in (
-                tipping_check(line, alternative),
+                tipping_check(line, alternative, anchors.declared_error),
                 bandwidth_check(width, pvalue, others),
                 left_out_check(line, alternative),
                 line_check(line, profile.estimate),
@@ -111,6 +113,9 @@ def local_test(
             if check is not None
         ),
         profile=profile,
+        endless_z=tuple(map(endless.z, profile.asymmetries))
+        if endless.standard_error(0.0) > 0
+        else (),
         sketch=Sketch(
             n_rows_seen=rows.total_weight,
             anchors=spread_out(

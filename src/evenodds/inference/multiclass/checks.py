@@ -1,11 +1,15 @@
 """What is checked beside a test of several classes."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import chdtrc
 
 from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.multiclass.crossing import Problem, SplitAnchors, split_log_odds
+from evenodds.inference.multiclass.results import SplitRecord
 from evenodds.inference.multiclass.splits import Split
 from evenodds.inference.results import Diagnostic
 from evenodds.model.inverses import ZERO, chi_squared, symmetric_inverse
@@ -18,6 +22,8 @@ from evenodds.validation import FloatArray
 MOST_BENT = 6
 # Log-odds beyond which a bend no longer grows, so that one far row cannot decide.
 HELD_AT = 8.0
+# Splits whose withheld numbers are accounted for one by one.
+MOST_NAMED = 3
 
 
 def curve_check(fit: ClassFit) -> Diagnostic:
@@ -43,13 +49,35 @@ def rows_check(rows: ClassRows, counts: FloatArray) -> Diagnostic:
     return enough_rows(each, f"the rarest label, {rows.classes.names[rarest]!r},")
 
 
+def withheld_check(records: Sequence[SplitRecord]) -> Diagnostic:
+    """Say which splits the data cannot tell of, and why."""
+    reasons = [f"{record.name}: {record.withheld}" for record in records[:MOST_NAMED]]
+    count = "one split" if len(records) == 1 else f"{len(records)} splits"
+    more = ["The splits say why of the others."] if len(records) > MOST_NAMED else []
+    message = " ".join([f"These data cannot tell of {count}.", *reasons, *more])
+    return Diagnostic(name="withheld", message=message, concern=True, statistic=float(len(records)))
+
+
+def doubts_about(record: SplitRecord) -> tuple[Diagnostic, ...]:
+    """Return the concerns about a split, named after it."""
+    return tuple(
+        replace(
+            check, name=f"{record.name}: {check.name}", message=f"{record.name}: {check.message}"
+        )
+        for check in record.diagnostics
+        if check.concern
+    )
+
+
 def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic:
     """Test whether the log-odds between classes bend: squares of them as columns more.
 
     With the asymmetries of all splits free: noise that leans must not look like a bend.
     """
-    if problem.data.groups is not None:
-        message = "The shape of the curves was not tested: rows come in groups."
+    why = "rows come in groups" if problem.data.groups is not None else ""
+    why = "they are steps" if fit.is_step else why
+    if why:
+        message = f"The shape of the curves was not tested: {why}."
         return Diagnostic(name="link", message=message, concern=False)
     data, point = problem.data, fit.point
     linear = np.clip(data.design @ point.coefficients.T, -HELD_AT, HELD_AT)
@@ -80,8 +108,8 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic:
     concern = pvalue < DOUBT_BELOW
     message = (
         f"The log-odds between classes are not linear in the columns (p = {pvalue:.2g}), or flips "
-        "differ more than these splits tell: add polynomial or spline terms by a formula, or "
-        "toss-ups of more pairs."
+        "differ more than these splits tell: give toss-ups of more pairs, or a formula if you know "
+        "the right one; if you do not, look true labels up (confusion_test)."
         if concern
         else f"The log-odds between classes look linear (p = {pvalue:.2g})."
     )

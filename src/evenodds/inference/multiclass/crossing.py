@@ -109,18 +109,30 @@ def freed_fit(problem: Problem, fit: ClassFit, freed: list[int]) -> tuple[ClassF
 
 def split_log_odds(group: SplitAnchors, coefficients: FloatArray) -> tuple[float, FloatArray]:
     """Return the mean clean log-odds of a split at its anchors, and its gradient."""
+    (first, gain), (second, loss) = _sides(group, coefficients)
+    gradient = (first - second)[:, :-1].T @ group.design / len(group.design)
+    return float((gain - loss).mean()), gradient.ravel()
+
+
+def side_shares(group: SplitAnchors, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return, anchor by anchor, the share that each class has of the two sides."""
+    (first, _), (second, _) = _sides(group, coefficients)
+    return first, second
+
+
+def _sides(group: SplitAnchors, coefficients: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the shares of the classes of each side, and the log of what they add up to."""
     linear = np.zeros((len(group.design), len(coefficients) + 1))
     linear[:, :-1] = group.design @ coefficients.T
-    shares = np.zeros_like(linear)
-    log_odds = 0.0
-    for side, sign in ((list(group.positive), 1), (list(group.negative), -1)):
+    found = []
+    for side in (list(group.positive), list(group.negative)):
         highest = linear[:, side].max(axis=1, keepdims=True)
         sizes = np.exp(linear[:, side] - highest)
         totals = sizes.sum(axis=1, keepdims=True)
-        shares[:, side] = sign * sizes / totals
-        log_odds += sign * float((highest + np.log(totals)).mean())
-    gradient = shares[:, :-1].T @ group.design / len(group.design)
-    return log_odds, gradient.ravel()
+        shares = np.zeros_like(linear)
+        shares[:, side] = sizes / totals
+        found.append((shares, (highest + np.log(totals))[:, 0]))
+    return found
 
 
 def _directions(fit: ClassFit, family: FlipFamily) -> FloatArray:

@@ -5,16 +5,18 @@ from typing import Any
 import numpy as np
 
 from evenodds.anchors import Anchors
-from evenodds.errors import AnchorError, InputError
+from evenodds.errors import InputError
 from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.few_rows import check_rarest_class
-from evenodds.inference.multiclass.attribution import each_alone, strongest_first
+from evenodds.inference.multiclass.attribution import Finding, each_alone, strongest_first
 from evenodds.inference.multiclass.checks import (
     anchors_check,
     curve_check,
+    doubts_about,
     range_check,
     rows_check,
     shape_check,
+    withheld_check,
 )
 from evenodds.inference.multiclass.codes import read_codes
 from evenodds.inference.multiclass.confusion import confusion_test
@@ -25,11 +27,14 @@ from evenodds.inference.multiclass.results import MulticlassTestResult
 from evenodds.inference.multiclass.splits import (
     Scheme,
     Split,
+    anchors_beside,
     check_scheme,
+    naming,
     read_split_anchors,
     splits_of,
 )
-from evenodds.inference.outcome import data_notes
+from evenodds.inference.multiclass.withheld import boundless, steps
+from evenodds.inference.outcome import data_notes, ignored_check
 from evenodds.inference.results import Diagnostic
 from evenodds.inference.weights import equal_weights
 from evenodds.model.noisy_problem import NoisyProblem
@@ -112,9 +117,10 @@ def multiclass_test(
     also move the curve at the toss-ups of i and k. Splits of the other schemes are tested each
     alone and adjusted by Holm's method.
 
-    The log-odds between any two classes must be linear in the columns (polynomial and spline
-    columns are welcome), and noise must depend on the class only. Pairs without toss-ups are
-    taken to be even.
+    The log-odds between any two classes must be linear in the columns, or in those of a formula
+    (which helps if it is the right one), and noise must depend on the class only. Pairs without
+    toss-ups are taken to be even. Where hardly any row lies between the two sides of a split, the
+    curve is a step: the split has no numbers, and `withheld` says why.
 
     Examples
     --------
@@ -164,7 +170,7 @@ def run_on_class_rows(
     check_rarest_class(rows, counts)
     logistic, _ = set_up(rows.rows)
     measured = NoisyProblem(rows.rows, logistic.scaling)
-    known = [(split, points) for split, points in every if points is not None]
+    known = anchors_beside(rows, every)
     equations = [_equations(split, points, rows, measured) for split, points in known]
     problem = Problem(
         data=ClassData(
@@ -180,37 +186,51 @@ def run_on_class_rows(
         ],
     )
     null = fit_classes(problem.data, problem.family)
-    test = strongest_first if scheme == "one-vs-one" else each_alone
-    found, best = test(problem, null)
-    findings = dict(zip([split for split, _ in known], found, strict=True))
-    checks = {
-        split: _split_checks(problem, best, split, stated)
-        for (split, _), stated in zip(known, equations, strict=True)
+    found, best = _test_what_can_be_told(problem, null, scheme)
+    tested = {
+        split: (one, _split_checks(problem, best, split, stated, one))
+        for (split, _), stated, one in zip(known, equations, found, strict=True)
     }
+    records = [untested_record(split, points, rows, counts, scheme) for split, points in every]
+    for place, (split, points) in enumerate(every):
+        if points is not None:
+            records[place] = tested_record(records[place], *tested[split])
+    withheld = [record for record in records if record.withheld is not None]
     flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
+    enough = rows_check(rows, counts)
     return MulticlassTestResult(
         scheme=scheme,
         classes=names,
         class_counts=tuple(round(count) for count in counts),
-        splits=tuple(
-            tested_record(
-                untested_record(split, points, rows, counts, scheme),
-                findings.get(split),
-                checks.get(split, ()),
-            )
-            for split, points in every
-        ),
-        noise_rate=float(1 - flips.diagonal().mean()),
+        splits=tuple(records),
+        noise_rate=None if len(withheld) == len(known) else float(1 - flips.diagonal().mean()),
         n_rows=round(float(counts.sum())),
         n_features=rows.features.shape[1],
         diagnostics=(
             curve_check(null),
             shape_check(problem, best),
-            rows_check(rows, counts),
+            *([enough] if enough.concern or not withheld else []),
+            *([withheld_check(withheld)] if withheld else []),
             *data_notes(rows.rows),
+            *ignored_check([name for _, points in known for name in points.ignored]),
+            *(doubt for record in records for doubt in doubts_about(record)),
         ),
         audit=audit,
     )
+
+
+def _test_what_can_be_told(
+    problem: Problem, null: ClassFit, scheme: Scheme
+) -> tuple[list[Finding | str], ClassFit]:
+    """Return what was found for each split, or why it is withheld, and the fit to check."""
+    collapsed = steps(problem, null, rivals=True)
+    every = range(len(problem.anchors))
+    test = strongest_first if scheme == "one-vs-one" else each_alone
+    found, best = test(problem, null, [number for number in every if number not in collapsed])
+    collapsed = steps(problem, best) | collapsed
+    return [
+        collapsed.get(number) or boundless(found[number]) or found[number] for number in every
+    ], best
 
 
 def _read_audit(audit: Any) -> ConfusionTestResult | None:
@@ -239,13 +259,9 @@ def _equations(
 ) -> AnchorEquations:
     """Return what the anchors of a split say, and name the split where they are at fault."""
     source = rows.rows
-    try:
-        if source.encoding is not None:
-            anchors = anchors.encoded(source.encoding, source.known_columns)
+    with naming(split, rows):
         points = anchors.points_for(source.feature_names, source.n_features)
         return AnchorEquations.of(anchors, points, measured)
-    except AnchorError as error:
-        raise AnchorError(f"split {split.name(rows.classes)!r}: {error}") from None
 
 
 def _averaged(split: Split, equations: AnchorEquations) -> SplitAnchors:
@@ -268,12 +284,17 @@ def _family(scheme: Scheme, n_classes: int, splits: list[Split]) -> FlipFamily:
 
 
 def _split_checks(
-    problem: Problem, fit: ClassFit, split: Split, equations: AnchorEquations
+    problem: Problem,
+    fit: ClassFit,
+    split: Split,
+    equations: AnchorEquations,
+    found: Finding | str,
 ) -> tuple[Diagnostic, ...]:
     low = problem.data.design.min(axis=0)
     high = problem.data.design.max(axis=0)
-    found = (
-        anchors_check(problem, fit, split, equations),
+    checks = (
+        # Nothing contradicts a step.
+        None if isinstance(found, str) else anchors_check(problem, fit, split, equations),
         range_check(equations.design, low, high),
     )
-    return tuple(check for check in found if check is not None)
+    return tuple(check for check in checks if check is not None)

@@ -1,7 +1,7 @@
 """The record of a split, before and after it is tested."""
 
+import math
 from dataclasses import replace
-from typing import Final
 
 from evenodds.anchors import Anchors
 from evenodds.inference.multiclass.attribution import Finding
@@ -10,13 +10,6 @@ from evenodds.inference.multiclass.splits import Scheme, Split
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.classes import ClassRows
 from evenodds.validation import FloatArray
-
-BEYOND: Final = Diagnostic(
-    name="estimate",
-    message="No possible asymmetry carries the curve to these toss-ups; the estimate is the end of "
-    "the scale. Read the direction, not the size.",
-    concern=True,
-)
 
 
 def untested_record(
@@ -34,28 +27,35 @@ def untested_record(
         null_ratio=len(split.negative) / len(split.positive),
         n_rows=round(float(counts[list(sides)].sum())),
         n_anchors=0 if anchors is None else len(anchors),
+        shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
+        shared_is_default=anchors is not None and anchors.shared_is_default,
         untested=f"no toss-ups were given for it{even}." if anchors is None else "",
     )
 
 
 def tested_record(
-    split: SplitRecord, found: Finding | None, checks: tuple[Diagnostic, ...]
+    split: SplitRecord, found: Finding | str, checks: tuple[Diagnostic, ...]
 ) -> SplitRecord:
-    """Return the record of a split with what was found, if it was tested."""
-    if found is None:
-        return split
-    beyond = abs(found.asymmetry) > 1
-    asymmetry = min(max(found.asymmetry, -1.0), 1.0)
+    """Return the record of a split with what was found, or with why it is withheld."""
+    if isinstance(found, str):
+        return replace(
+            split,
+            statistic=math.nan,
+            pvalue=math.nan,
+            adjusted_pvalue=math.nan,
+            withheld=found,
+            diagnostics=checks,
+        )
     out, into = len(split.negative) * found.rate, len(split.positive) * found.rate
     return replace(
         split,
         statistic=found.statistic,
         pvalue=found.pvalue,
         adjusted_pvalue=found.adjusted,
-        asymmetry=asymmetry,
+        asymmetry=found.asymmetry,
         standard_error=found.standard_error,
         # Not cut off at 0: the two must differ by the asymmetry beside them.
-        alpha=out - asymmetry / 2,
-        beta=into + asymmetry / 2,
-        diagnostics=(BEYOND, *checks) if beyond else checks,
+        alpha=out - found.asymmetry / 2,
+        beta=into + found.asymmetry / 2,
+        diagnostics=checks,
     )

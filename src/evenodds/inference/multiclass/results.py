@@ -1,6 +1,7 @@
 """What a test of several classes returns: a record a split, and what they say together."""
 
 from dataclasses import asdict, dataclass, field
+from math import inf, isnan, nan
 from typing import Any, Self
 
 from evenodds.errors import InputError
@@ -12,7 +13,7 @@ from evenodds.inference.provenance import versions_in_use
 from evenodds.inference.results import Diagnostic, check_schema
 from evenodds.validation import check_between
 
-MULTICLASS_SCHEMA = 1
+MULTICLASS_SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,8 @@ class SplitRecord:
         Flips out of the positive side for one into it, under uniform noise: negative classes
         for each positive one.
     statistic, pvalue : float or None
-        Standardised asymmetry and its two-sided p-value; None where the split was not tested.
+        Standardised asymmetry and its two-sided p-value; None where the split was not tested, nan
+        where its numbers are withheld.
     adjusted_pvalue : float or None
         The p-value with the number of splits counted: rejecting where it is below the level
         keeps the chance of any false rejection below it.
@@ -41,8 +43,13 @@ class SplitRecord:
         a pair they differ by the asymmetry, so that one near 0 may be estimated below it.
     n_rows, n_anchors : int
         Rows labelled with a class of either side; toss-ups.
+    shared_tolerance, shared_is_default
+        Error common to its toss-ups, and whether that was worked out from their tolerances.
     untested : str
         Why the split was not tested; empty where it was.
+    withheld : str or None
+        Why the data cannot tell of this split: it then has no estimate, interval, rates or
+        p-value. None where they can.
     diagnostics : tuple of Diagnostic
         What was checked of its anchors.
     """
@@ -54,6 +61,8 @@ class SplitRecord:
     null_ratio: float
     n_rows: int
     n_anchors: int
+    shared_tolerance: float = 0.0
+    shared_is_default: bool = False
     statistic: float | None = None
     pvalue: float | None = None
     adjusted_pvalue: float | None = None
@@ -62,12 +71,13 @@ class SplitRecord:
     alpha: float | None = None
     beta: float | None = None
     untested: str = ""
+    withheld: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def tested(self) -> bool:
-        """Whether there was anything to test it with."""
-        return self.pvalue is not None
+        """Whether there are numbers: toss-ups to test it with, and data that can tell."""
+        return self.asymmetry is not None
 
     def rejected(self, significance: float = 0.05) -> bool:
         """Tell whether this split leans, all splits counted."""
@@ -76,16 +86,23 @@ class SplitRecord:
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return an interval for the asymmetry of this split alone.
 
-        It is read where the split leans as estimated, the p-value where it does not lean: near
-        the level, one may exclude an even split and the other not.
+        It holds 0 exactly where the p-value of this split is at least ``1 - level``: towards 0 it
+        reaches as far as the test does, away from 0 as the standard error says.
         """
         from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
 
         check_between(level, "level", 0, 1, closed="neither")
-        if self.asymmetry is None or self.standard_error is None:
+        if self.withheld is not None:
+            raise InputError(f"split {self.name!r} has no interval. {self.withheld}")
+        if self.asymmetry is None or self.standard_error is None or self.statistic is None:
             raise InputError(f"split {self.name!r} was not tested: {self.untested}")
-        reach = float(ndtri((1 + level) / 2)) * self.standard_error
-        low, high = self.asymmetry - reach, self.asymmetry + reach
+        size, z = abs(self.asymmetry), abs(self.statistic)
+        inwards = outwards = self.standard_error
+        if size > 0:
+            inwards = size / z if z > 0 else inf
+        below, above = (inwards, outwards) if self.asymmetry > 0 else (outwards, inwards)
+        reach = float(ndtri((1 + level) / 2))
+        low, high = self.asymmetry - reach * below, self.asymmetry + reach * above
         return ConfidenceInterval(
             low=max(low, -1.0),
             high=min(high, 1.0),
@@ -109,12 +126,13 @@ class MulticlassTestResult(Presented):
         Rows labelled with each.
     splits : tuple of SplitRecord
         One record a split, tested or not.
-    noise_rate : float
-        Estimated share of wrong labels, averaged over the classes, with no split leaning.
+    noise_rate : float or None
+        Estimated share of wrong labels, averaged over the classes, with no split leaning; None
+        where all splits are withheld.
     n_rows, n_features : int
         Sizes; rows are counted with their frequency weights.
     diagnostics : tuple of Diagnostic
-        What was checked of the curve.
+        What was checked of the curve, and every doubt about a split.
     audit : ConfusionTestResult or None
         Tests of the confusion matrix of an audit sample.
     versions : dict
@@ -125,7 +143,7 @@ class MulticlassTestResult(Presented):
     classes: tuple[Any, ...]
     class_counts: tuple[int, ...]
     splits: tuple[SplitRecord, ...]
-    noise_rate: float
+    noise_rate: float | None
     n_rows: int
     n_features: int
     diagnostics: tuple[Diagnostic, ...]
@@ -134,13 +152,25 @@ class MulticlassTestResult(Presented):
 
     @property
     def pvalue(self) -> float:
-        """Of the hypothesis that no split leans: the smallest adjusted p-value."""
-        return min(s.adjusted_pvalue for s in self.splits if s.adjusted_pvalue is not None)
+        """Of the hypothesis that no split leans: the smallest adjusted p-value.
+
+        Not a number where all splits are withheld.
+        """
+        return min(
+            (s.adjusted_pvalue for s in self.tested if s.adjusted_pvalue is not None), default=nan
+        )
 
     @property
     def statistic(self) -> float:
         """Standardised asymmetry of the split with the smallest adjusted p-value."""
-        return self.surest_first[0].statistic or 0.0
+        return next((s.statistic for s in self.surest_first if s.statistic is not None), nan)
+
+    @property
+    def withheld(self) -> str | None:
+        """Why the data cannot tell of any split; None where they can of some."""
+        if self.tested:
+            return None
+        return next((s.withheld for s in self.splits if s.withheld is not None), None)
 
     @property
     def surest_first(self) -> tuple[SplitRecord, ...]:
@@ -149,7 +179,7 @@ class MulticlassTestResult(Presented):
 
     @property
     def tested(self) -> tuple[SplitRecord, ...]:
-        """The splits that were tested."""
+        """The splits that have numbers: tested, and not withheld."""
         return tuple(split for split in self.splits if split.tested)
 
     def split(self, name: str) -> SplitRecord:
@@ -182,12 +212,15 @@ class MulticlassTestResult(Presented):
         return matrix
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
+        """Return everything as plain Python values, ready for JSON: what is withheld is None."""
+        told = asdict(self)
+        told["splits"] = tuple({k: _told(v) for k, v in split.items()} for split in told["splits"])
         document = {
             "schema_version": MULTICLASS_SCHEMA,
-            "pvalue": self.pvalue,
-            "statistic": self.statistic,
-            **asdict(self),
+            "pvalue": _told(self.pvalue),
+            "statistic": _told(self.statistic),
+            "withheld": self.withheld,
+            **told,
         }
         if self.audit is not None:
             document["audit"] = self.audit.to_dict()
@@ -210,8 +243,14 @@ class MulticlassTestResult(Presented):
 
 def _split_record(values: dict[str, Any]) -> SplitRecord:
     sides = {name: tuple(values[name]) for name in ("positive", "negative", "left_out")}
-    checks = _diagnostics(values["diagnostics"])
-    return SplitRecord(**{**values, **sides, "diagnostics": checks})
+    known = {**values, **sides, "diagnostics": _diagnostics(values["diagnostics"])}
+    if known["withheld"] is not None:
+        known |= dict.fromkeys(("statistic", "pvalue", "adjusted_pvalue"), nan)
+    return SplitRecord(**known)
+
+
+def _told(value: Any) -> Any:
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 def _diagnostics(records: Any) -> tuple[Diagnostic, ...]:

@@ -1,6 +1,7 @@
 """Splits of K classes into two sides, and the schemes that make them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, get_args
@@ -10,7 +11,8 @@ import numpy as np
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.multiclass.codes import OutputCodes
-from evenodds.rows.classes import Classes
+from evenodds.rows.anchor_points import refuse_the_data
+from evenodds.rows.classes import Classes, ClassRows
 from evenodds.validation import check_choice, join_quoted
 
 Scheme = Literal["one-vs-one", "one-vs-rest", "output-codes"]
@@ -103,6 +105,30 @@ def read_split_anchors(
             f"{_listed(splits, scheme, classes)}."
         )
     return [found.get(split.sides, (split, None)) for split in splits]
+
+
+def anchors_beside(
+    rows: ClassRows, every: list[tuple[Split, Anchors | None]]
+) -> list[tuple[Split, Anchors]]:
+    """Return the splits that have anchors, these with the features of the rows."""
+    known: list[tuple[Split, Anchors]] = []
+    for split, points in every:
+        if points is not None:
+            with naming(split, rows):
+                known.append((split, points.beside(rows.rows)))
+    source = rows.rows
+    together = [points.points_for(source.feature_names, source.n_features) for _, points in known]
+    refuse_the_data(np.concatenate(together), source)
+    return known
+
+
+@contextmanager
+def naming(split: Split, rows: ClassRows) -> Iterator[None]:
+    """Name the split whose anchors are at fault."""
+    try:
+        yield
+    except AnchorError as error:
+        raise AnchorError(f"split {split.name(rows.classes)!r}: {error}") from None
 
 
 def _listed(splits: list[Split], scheme: Scheme, classes: Classes) -> str:

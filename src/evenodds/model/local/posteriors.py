@@ -171,8 +171,7 @@ def check_few_features(n_features: int, instead: str) -> None:
     if n_features > MOST_FEATURES:
         raise InputError(
             f"there are {n_features} features but a local fit takes at most {MOST_FEATURES}: in "
-            "more, hardly any row is near another. Use fewer features, or give a model's "
-            f"predictions as the only one (probabilities=), or {instead}."
+            f"more, hardly any row is near another. Use fewer features, or {instead}."
         )
 
 

@@ -1,10 +1,10 @@
 """Fitting a multinomial logistic curve seen through flipped labels.
 
 Like its two-class sibling the likelihood has more than one hill: the climb is damped, keeps
-the rates within their bounds, starts from several rates and keeps the best end.
+the rates within their bounds, starts from several rates and slopes and keeps the best end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,12 +16,17 @@ from evenodds.model.softmax.sums import ClassData, ClassEvaluation, ClassPoint, 
 from evenodds.model.solver import with_secant
 from evenodds.validation import FloatArray
 
-# Shares of labels drawn afresh from all classes, to start from; slopes are stretched to match.
-START_SHARES = (0.02, 0.2, 0.5)
+# Shares of labels drawn afresh from all classes, to start from.
+START_SHARES = (0.02, 0.2, 0.4, 0.6)
+# How much steeper than the best curve so far the next starts are, how much likelihood a steeper
+# end must gain to be started from in turn, and how often.
+STEEPER = (2.0, 5.0, 12.0)
+WORTH_ANOTHER = 1e-2
+MOST_ROUNDS = 4
 # The climb ends when score times step, the square of the error in standard errors, falls below
 # this; one that only prepares the next may stop earlier.
 LAST_GAIN = 1e-8
-LAST_GAIN_ON_THE_WAY = 1e-3
+LAST_GAIN_ON_THE_WAY = 1e-2
 MAX_STEPS = 60
 # Steps in a row that may gain next to nothing.
 CREEP = 1e-8
@@ -66,21 +71,47 @@ class Secant:
 
 
 def fit_classes(data: ClassData, family: FlipFamily) -> ClassFit:
-    """Fit with no asymmetry, from several starts."""
-    n_columns = data.design.shape[1]
-    none = np.zeros(len(family.leanings))
-    flat = np.zeros((data.n_classes - 1, n_columns))
-    small = _rates_for(START_SHARES[0], data.n_classes, family)
-    plain = climb(
-        data, family, ClassPoint(flat, small, none), held=True, last_gain=LAST_GAIN_ON_THE_WAY
-    ).point.coefficients
-    ends = []
-    for share in START_SHARES:
-        rates = _rates_for(share, data.n_classes, family)
-        start = ClassPoint(plain / (1 - share), rates, none)
-        ends.append(climb(data, family, start, last_gain=LAST_GAIN_ON_THE_WAY))
-    best = max(ends, key=lambda end: end.here.log_likelihood)
+    """Fit with no asymmetry: from the best curves of a grid of rates, then from steeper ones."""
+    on_the_way = partial(climb, data, family, last_gain=LAST_GAIN_ON_THE_WAY)
+    profile = _profile(data, family)
+    heights = [-np.inf, *(held.here.log_likelihood for held in profile), -np.inf]
+    hills = [
+        on_the_way(held.point)
+        for number, held in enumerate(profile, start=1)
+        if heights[number] >= max(heights[number - 1], heights[number + 1])
+    ]
+    best = _highest(hills)
+    for _ in range(MOST_ROUNDS):
+        # Strong noise on a steep curve looks like little noise on a mild one: that hill is wide,
+        # the steep one narrow and sometimes higher.
+        point = best.point
+        steeper = _highest(
+            [on_the_way(replace(point, coefficients=by * point.coefficients)) for by in STEEPER]
+        )
+        if steeper.here.log_likelihood <= best.here.log_likelihood + WORTH_ANOTHER:
+            break
+        best = steeper
     return climb(data, family, best.point)
+
+
+def _profile(data: ClassData, family: FlipFamily) -> list[ClassFit]:
+    """Return the best curve at each rate of the grid, each from the one before."""
+    none = np.zeros(len(family.leanings))
+    curve = np.zeros((data.n_classes - 1, data.design.shape[1]))
+    found, seen = [], 1.0
+    for share in START_SHARES:
+        # Noise flattens slopes by the share it draws afresh.
+        start = ClassPoint(
+            curve * seen / (1 - share), _rates_for(share, data.n_classes, family), none
+        )
+        held = climb(data, family, start, held=True, last_gain=LAST_GAIN_ON_THE_WAY)
+        found.append(held)
+        curve, seen = held.point.coefficients, 1 - share
+    return found
+
+
+def _highest(ends: list[ClassFit]) -> ClassFit:
+    return max(ends, key=lambda end: end.here.log_likelihood)
 
 
 def climb(

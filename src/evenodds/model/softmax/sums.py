@@ -134,6 +134,13 @@ def posteriors(design: FloatArray, coefficients: FloatArray) -> FloatArray:
     return linear
 
 
+def rows_between(data: ClassData, coefficients: FloatArray) -> FloatArray:
+    """Return how many rows lie between each two classes, a row at the toss-up counting as one."""
+    clean = posteriors(data.design, coefficients)
+    weighted = clean if data.weights is None else clean * data.weights[:, None]
+    return np.asarray(4 * weighted.T @ clean)
+
+
 def row_scores(
     labels: NDArray[np.intp],
     flips: FloatArray,

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.calibration.contour import FIVE, Cell, gentle, rare, skewed
+from tests.calibration.contour import FIVE, Cell, few_features, gentle, hard, rare, skewed
 
 import evenodds as eo
 
@@ -29,7 +29,7 @@ def _numbers(result):
 
 
 def test_the_simplest_noise_that_fits_is_reached(result):
-    assert result.reached() == "class-conditional"
+    assert result.not_rejected() == "class-conditional"
 
 
 def test_the_line_finds_the_flip_rates(result):
@@ -40,7 +40,7 @@ def test_the_line_finds_the_flip_rates(result):
 
 def test_a_stricter_level_climbs_less(result):
     assert result.rungs[0].pvalue < 0.05
-    assert result.reached(1e-300) == "clean"
+    assert result.not_rejected(1e-300) == "clean"
 
 
 def test_the_pvalue_is_that_of_uniform_noise_in_the_sequence(result):
@@ -74,6 +74,18 @@ def test_noise_that_balances_is_seen_within_a_tolerance():
     assert found.reached() == "instance-dependent"
 
 
+def test_hard_case_noise_within_a_tolerance_is_not_called_uniform():
+    """Flips of 20 in 100 at a toss-up that the ladder takes for uniform noise."""
+    cell = Cell("hard", hard(few_features), 2000, 0.2, 0.2, "instance-dependent", tolerance=0.05)
+    found = eo.contour_test(*cell.draw(3, 1)[:3])
+    assert found.not_rejected() == "uniform"
+    assert found.reached() == "cannot tell"
+    assert "hard cases" in [wider.noise for wider in found.not_ruled_out()]
+    check = next(check for check in found.diagnostics if check.name == "wider noise")
+    assert check.concern
+    assert "hard-case noise (20 in 100 more flips at toss-ups than at" in check.message
+
+
 def test_cases_that_could_not_be_compared_are_told(drawn):
     X, labels, anchors = drawn
     alone = eo.Anchors(anchors.points[::3], posterior=anchors.posterior[::3], tolerance=0)
@@ -90,7 +102,7 @@ def test_the_result_survives_json(result):
 
 
 def test_an_older_schema_is_refused(result):
-    with pytest.raises(eo.InputError, match="schema version 0 but this evenodds reads 1"):
+    with pytest.raises(eo.InputError, match="schema version 0 but this evenodds reads 2"):
         eo.ContourTestResult.from_dict({**result.to_dict(), "schema_version": 0})
 
 
@@ -193,7 +205,7 @@ def test_two_contours_still_tell_uniform_noise():
     found = eo.contour_test(X, labels, anchors)
     line = found.rung("class-conditional")
     assert (line.df, line.pvalue) == (0, None)
-    assert found.reached() == "class-conditional"
+    assert (found.not_rejected(), found.reached()) == ("class-conditional", "cannot tell")
     assert "A line runs through any two points" in found.diagnostics[0].message
     assert "With two contours any noise is a line" in " ".join(str(found).split())
 
@@ -214,6 +226,11 @@ def test_labels_surer_than_the_expert_are_doubted(drawn):
     [
         ({"engine": "loess"}, "engine is 'loess' but must be one of 'spline' or 'local'"),
         ({"anchors": None}, "anchors is None but a contour test needs cases of stated posterior"),
+        (
+            {"probabilities": "score"},
+            r"probabilities= is 'score', but a contour test takes no model's score: .*Give the "
+            r"columns that the model learned from, or look up the truth of some rows \(audit_test",
+        ),
         ({"anchors": [[0, 0]]}, "anchors is a list: wrap the points as evenodds.Anchors"),
     ],
 )

@@ -6,7 +6,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evenodds.inference.multiclass.attribution import each_alone, strongest_first
+from evenodds.inference.multiclass.attribution import (
+    Finding,
+    _sized,
+    each_alone,
+    strongest_first,
+)
 from evenodds.inference.multiclass.crossing import (
     Problem,
     SplitAnchors,
@@ -91,8 +96,8 @@ def test_freed_pairs_run_through_their_toss_ups(problem, null):
 
 
 def test_neighbours_look_guilty_alone_but_not_with_the_culprit_free(problem, null):
-    alone, _ = each_alone(problem, null)
-    apart, _ = strongest_first(problem, null)
+    alone, _ = each_alone(problem, null, [*range(6)])
+    apart, _ = strongest_first(problem, null, [*range(6)])
     neighbours = [pair for pair, sides in enumerate(PAIRS) if len({0, 1} & {*sides}) == 1]
     assert max(abs(alone[pair].statistic) for pair in neighbours) > 4
     assert max(abs(apart[pair].statistic) for pair in neighbours) < 3
@@ -101,10 +106,27 @@ def test_neighbours_look_guilty_alone_but_not_with_the_culprit_free(problem, nul
 
 
 def test_adjusted_pvalues_count_the_pairs_still_in_question(problem, null):
-    found, _ = strongest_first(problem, null)
-    first = max(found, key=lambda one: abs(one.statistic))
+    found, _ = strongest_first(problem, null, [*range(6)])
+    first = max(found.values(), key=lambda one: abs(one.statistic))
     assert first.adjusted >= 6 * first.pvalue * (1 - 1e-12)
-    assert all(one.adjusted >= one.pvalue for one in found)
+    assert all(one.adjusted >= one.pvalue for one in found.values())
+
+
+def test_a_pair_left_out_is_neither_tested_nor_counted(problem, null):
+    found, _ = strongest_first(problem, null, [0, 5])
+    assert sorted(found) == [0, 5]
+    assert found[0].adjusted == pytest.approx(2 * found[0].pvalue, rel=1e-9)
+
+
+def test_the_weaker_of_two_readings_counts_and_none_where_they_point_apart():
+    null = Finding(-3.5, 0.0005, 0.0014, -0.3, 0.08, 0.1)
+    there = Finding(-1.2, 0.23, 0.23, -0.2, 0.17, 0.1)
+    both = _sized(null, there, 3)
+    assert (both.statistic, both.asymmetry) == (-1.2, -0.2)
+    assert both.pvalue == pytest.approx(0.23, abs=0.001)
+    assert both.adjusted == pytest.approx(3 * both.pvalue)
+    apart = _sized(null, replace(there, statistic=4.0, asymmetry=0.7), 3)
+    assert (apart.statistic, apart.pvalue, apart.adjusted) == (0.0, 1.0, 1.0)
 
 
 def test_anchors_that_no_asymmetry_moves_say_nothing(problem, null, monkeypatch):
@@ -112,5 +134,7 @@ def test_anchors_that_no_asymmetry_moves_say_nothing(problem, null, monkeypatch)
     monkeypatch.setattr(
         "evenodds.inference.multiclass.attribution.gaps_at", lambda problem, fit: blind
     )
-    found, _ = each_alone(problem, null)
-    assert {(one.statistic, one.pvalue, one.standard_error) for one in found} == {(0.0, 1.0, 1.0)}
+    found, _ = each_alone(problem, null, [*range(6)])
+    assert {(one.statistic, one.pvalue, one.standard_error) for one in found.values()} == {
+        (0.0, 1.0, 1.0)
+    }

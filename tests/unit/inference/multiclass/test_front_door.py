@@ -41,8 +41,10 @@ def test_naming_a_pair_the_other_way_round_changes_the_sign(result, animals, pai
     again = eo.multiclass_test(*animals, turned)
     for split in result.splits:
         other = again.split(" | ".join(split.name.split(" | ")[::-1]))
-        assert other.statistic == pytest.approx(-split.statistic, abs=1e-3)
-        assert other.alpha == pytest.approx(split.beta, abs=1e-3)
+        assert other.statistic == pytest.approx(-split.statistic, abs=1e-3, nan_ok=True)
+        assert other.withheld == split.withheld
+        if split.tested:
+            assert other.alpha == pytest.approx(split.beta, abs=1e-3)
 
 
 def test_units_do_not_matter(result, animals, pairs):
@@ -51,7 +53,7 @@ def test_units_do_not_matter(result, animals, pairs):
     moved = {key: eo.Anchors(a.points * scale + shift, tolerance=0) for key, a in pairs.items()}
     again = eo.multiclass_test(X * scale + shift, y, moved)
     for split, other in zip(result.splits, again.splits, strict=True):
-        assert other.statistic == pytest.approx(split.statistic, abs=1e-3)
+        assert other.statistic == pytest.approx(split.statistic, abs=1e-3, nan_ok=True)
 
 
 def test_weights_are_repeated_rows(animals, singles):
@@ -207,3 +209,73 @@ def test_a_part_of_a_result_is_refused(result):
     del values["splits"]
     with pytest.raises(eo.InputError, match="has no 'splits': it is not a whole test result"):
         eo.MulticlassTestResult.from_dict(values)
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Return three classes in two columns: two overlap, the third is far from both."""
+    rng = np.random.default_rng(21)
+    y = rng.integers(0, 3, 900)
+    X = np.array([[0.0, 0.0], [1.5, 0.0], [0.7, 14.0]])[y] + rng.normal(size=(900, 2))
+    y = np.where(rng.random(900) < 0.2, (y + rng.integers(1, 3, 900)) % 3, y)
+    anchors = {
+        (0, 1): eo.Anchors([[0.75, -1.0], [0.75, 1.0]]),
+        (0, 2): eo.Anchors([[0.0, 7.0], [-1.0, 7.0]]),
+        (1, 2): eo.Anchors([[1.5, 7.0], [2.5, 7.0]]),
+    }
+    return eo.multiclass_test(X, y, anchors)
+
+
+def test_pairs_without_rows_between_them_are_withheld_and_the_others_told(apart):
+    assert [split.tested for split in apart.splits] == [True, False, False]
+    told, *withheld = apart.splits
+    assert told.standard_error < 0.3
+    # Withheld pairs are not counted.
+    assert told.adjusted_pvalue == told.pvalue == apart.pvalue
+    assert withheld[0].withheld.startswith("Only about 2 rows lie between the two sides and 10 are")
+    # Flips that lie together by chance make a slope of their own, which is no better than a step.
+    assert withheld[1].withheld == "A curve that is a step there fits about as well."
+    assert apart.withheld is None
+    doubt = next(check for check in apart.diagnostics if check.name == "withheld")
+    assert doubt.concern
+    assert doubt.message.startswith("These data cannot tell of 2 splits. 0 | 2: Only about 2 rows")
+
+
+def test_what_is_withheld_is_null_in_json_and_comes_back(apart):
+    document = json.loads(json.dumps(apart.to_dict(), allow_nan=False))
+    split = document["splits"][1]
+    numbers = ("statistic", "pvalue", "adjusted_pvalue", "asymmetry", "alpha", "beta")
+    assert [split[name] for name in numbers] == [None] * 6
+    assert split["withheld"].startswith("Only about")
+    assert document["asymmetry_matrix"][0][2] is None
+    again = eo.MulticlassTestResult.from_dict(document)
+    assert not again.splits[1].pvalue < 1
+    assert json.loads(json.dumps(again.to_dict())) == document
+
+
+@pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest"])
+def test_where_all_classes_are_apart_these_data_cannot_tell(scheme, tmp_path):
+    rng = np.random.default_rng(22)
+    y = rng.integers(0, 3, 300)
+    centres = np.array([[0.0, 0.0], [12.0, 0.0], [6.0, 12.0]])
+    X = centres[y] + rng.normal(size=(300, 2))
+    y = np.where(rng.random(300) < 0.2, (y + rng.integers(1, 3, 300)) % 3, y)
+    between = {(i, j): (centres[i] + centres[j]) / 2 for i, j in ((0, 1), (0, 2), (1, 2))}
+    anchors = {pair: eo.Anchors([point]) for pair, point in between.items()}
+    if scheme == "one-vs-rest":
+        anchors = {k: eo.Anchors([p for pair, p in between.items() if k in pair]) for k in range(3)}
+    result = eo.multiclass_test(X, y, anchors, scheme=scheme)
+    assert result.withheld.startswith("Only about 0 rows")
+    assert not result.pvalue < 1
+    assert result.noise_rate is None
+    document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert (document["pvalue"], document["statistic"], document["noise_rate"]) == (None,) * 3
+    assert eo.MulticlassTestResult.from_dict(document).withheld == result.withheld
+    text = str(result)
+    assert text.startswith("These data cannot tell")
+    assert "nan" not in text
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "These data cannot tell" in page
+    assert "These data cannot tell" in result._repr_html_()
+    drawn = result.plot("splits").axes[0]
+    assert [text.get_text() for text in drawn.texts] == ["withheld"] * 3

@@ -95,3 +95,34 @@ def test_collections_of_dask_are_refused(animals):
 
     with pytest.raises(eo.InputError, match="X is a Dask collection"):
         eo.multiclass_test(da.from_array(animals[0]), animals[1], {("cat", "dog"): TOSS_UP})
+
+
+@pytest.fixture
+def named(animals):
+    X, y = animals
+    return pd.DataFrame(X, columns=["size", "ears"]).assign(kind=y)
+
+
+def test_anchors_with_labels_are_refused(named):
+    message = "split 'cat | dog': anchors has the label column 'kind': anchors are cases that an"
+    for X, y in ((named, "kind"), (named.drop(columns="kind"), named["kind"])):
+        with pytest.raises(eo.AnchorError, match=message.replace("|", r"\|")):
+            eo.multiclass_test(X, y, {("cat", "dog"): eo.Anchors(named[:4])})
+
+
+def test_anchors_that_are_the_data_are_refused_over_all_splits(named):
+    features = named.drop(columns="kind")
+    third = len(features) // 3 + 1
+    anchors = {
+        ("cat", "dog"): eo.Anchors(features[:third]),
+        ("cat", "fox"): eo.Anchors(features[third : 2 * third]),
+    }
+    with pytest.raises(eo.AnchorError, match="rows of the data, so it is the data and not a"):
+        eo.multiclass_test(named, "kind", anchors)
+
+
+def test_columns_of_anchors_that_the_formula_leaves_out_are_doubted(named):
+    points = pd.DataFrame({"size": [1.2, 1.1], "ears": [0.0, 0.1]})
+    result = eo.multiclass_test(named, "kind", {("cat", "dog"): eo.Anchors(points)}, formula="size")
+    doubts = [check.message for check in result.diagnostics if check.name == "columns"]
+    assert "The anchors have 'ears', which the test does not use" in doubts[0]

@@ -66,3 +66,21 @@ def test_classes_far_apart_are_a_step():
     X = 30 * four_bells().centres[y] + rng.normal(size=(400, 2))
     data = ClassData(np.column_stack([np.ones(400), X / 30]), y, None, 4)
     assert fit_classes(data, UNIFORM).is_step
+
+
+def test_a_narrow_hill_that_is_higher_is_found():
+    """Strong noise on steep curves; the wide hill of milder ones is 1.1 lower."""
+    rng = np.random.default_rng([99, 14])
+    n, columns = int(rng.choice([500, 1000, 2000])), int(rng.choice([2, 3]))
+    centres = rng.normal(size=(3, columns)) * rng.uniform(0.7, 2.5)
+    true = rng.choice(3, size=n, p=rng.dirichlet(np.full(3, 2.0)) * 0.9 + 0.1 / 3)
+    X = centres[true] + rng.normal(size=(n, columns))
+    flips = uniform_flips(3, rng.uniform(0, 0.4))
+    data = ClassData(np.column_stack([np.ones(n), X]), relabel(true, flips, rng), None, 3)
+    family = uniform_family(3, np.zeros((0, 3, 3)))
+    fit = fit_classes(data, family)
+    for by in (0.5, 1.5, 3.0, 8.0):
+        for rate in (0.01, 0.05, 0.1, 0.15, 0.2):
+            start = ClassPoint(by * fit.point.coefficients, np.array([rate]), np.zeros(0))
+            end = climb(data, family, start)
+            assert end.here.log_likelihood < fit.here.log_likelihood + 1e-3
