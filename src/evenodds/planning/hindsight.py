@@ -70,6 +70,8 @@ def _reach(result: Profiled, size: float) -> float | None:
     two-sided test the direction that is harder to find counts.
     """
     profile = result.profile
+    if not profile.asymmetries:
+        return None  # nothing could be told at all
     sides = {"greater": (-1,), "less": (1,), "two-sided": (-1, 1)}[result.alternative]
     reaches = []
     for side in sides:
