@@ -78,9 +78,9 @@ def test_joint_is_off_with_few_rows_and_close_with_many():
     assert max(many) < 0.03
 
 
-def test_a_plan_with_twenty_columns_reaches_its_power():
-    """633 rows, as on the page; the formula alone asks for 332, which reach 0.43."""
-    runs = 60
-    found = reached("joint", 20, 633, runs)
+def test_a_plan_with_ten_columns_reaches_its_power():
+    """468 rows, as on the page; the formula alone asks for 256."""
+    runs = 40
+    found = reached("joint", 10, 468, runs)
     low, high = binom.ppf([0.001, 0.999], runs, [WANTED - 0.06, WANTED + 0.06])
     assert low <= found.rejections <= high
