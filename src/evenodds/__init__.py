@@ -63,6 +63,7 @@ _HOME = {
     "prior_test": "inference.prior",
     "rejection_rate": "simulation.rejection",
     "sample_size": "planning.solve",
+    "sample_size_range": "planning.pilot_range",
 }
 
 __all__ = list(_HOME)

@@ -73,6 +73,7 @@ from evenodds.noise import (
 )
 from evenodds.planning.audit_size import AuditSize as AuditSize
 from evenodds.planning.audit_size import audit_size as audit_size
+from evenodds.planning.pilot_range import sample_size_range as sample_size_range
 from evenodds.planning.power import power as power
 from evenodds.planning.solve import anchors_needed as anchors_needed
 from evenodds.planning.solve import detectable_asymmetry as detectable_asymmetry

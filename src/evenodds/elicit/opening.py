@@ -126,6 +126,7 @@ def _detector(table: "pa.Table", sitting: Sitting) -> Detect:
             n_anchors=prospect.n_anchors,
             tolerance=prospect.tolerance,
             shared_tolerance=prospect.shared_tolerance,
+            runs=0,  # an outlook need not be exact, but quick
         )
 
     return detect

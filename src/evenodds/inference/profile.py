@@ -56,8 +56,8 @@ class Reference:
     draws: tuple[float, ...] = ()
 
     def pvalue(self, z: float, alternative: Alternative) -> float:
-        """Return the probability of a value at least as extreme as `z`."""
-        if not self.draws:
+        """Return the probability of a value at least as extreme as `z`; nan where z is."""
+        if not self.draws or math.isnan(z):
             return pvalue_of(z, alternative)
         drawn = np.array(self.draws)
         extreme = {

@@ -31,13 +31,28 @@ from evenodds.rows.source import read_rows
 from evenodds.simulation.world import World
 from evenodds.validation import FloatArray
 
-# Cases drawn from a world to stand for all its cases, and sets of anchors that the power is
-# averaged over: more of them where a set is a single case and its luck is not averaged. Where
-# each set needs a fit of its own, a few are picked to stand for all.
-FEWEST_SETS, SINGLE_SETS = 512, 2048
-WALD_ROWS = 20_000
-NOISE_AWARE_ROWS, NOISE_AWARE_PICKED = 4000, 32
 MOST_ANCHORS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """How finely a world is sampled.
+
+    Cases drawn to stand for all its cases, and sets of anchors that the power is averaged over:
+    more of them where a set is a single case and its luck is not averaged. Where each set needs
+    a fit of its own, a few are picked to stand for all.
+    """
+
+    wald_rows: int
+    noise_aware_rows: int
+    fewest_sets: int
+    single_sets: int
+    picked: int
+
+
+FINE = Grain(wald_rows=20_000, noise_aware_rows=4000, fewest_sets=512, single_sets=2048, picked=32)
+# For comparing many worlds: a few per cent off in rows, at a hundredth of the work.
+COARSE = Grain(wald_rows=2000, noise_aware_rows=2000, fewest_sets=32, single_sets=32, picked=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +71,13 @@ class Examples:
     world: World
     seed: int
     features: FloatArray
+    grain: Grain = FINE
 
     @classmethod
-    def of(cls, world: World, n: int, seed: int) -> "Examples":
+    def of(cls, world: World, n: int, seed: int, grain: Grain = FINE) -> "Examples":
         """Draw n cases from a world."""
         features = world.draw_features(n, np.random.default_rng([seed, 0]))
-        return cls(world, seed, features)
+        return cls(world, seed, features, grain)
 
     def rows(self, noise: ClassConditionalNoise) -> Rows:
         """Return every case with both labels, weighted by their probabilities."""
@@ -83,7 +99,8 @@ class Examples:
         true posterior is 1/2 but for the expert's bias.
         """
         tolerance, shared = plan.tolerance, plan.shared_tolerance
-        for number in range(max(FEWEST_SETS, SINGLE_SETS // plan.n_anchors)):
+        grain = self.grain
+        for number in range(max(grain.fewest_sets, grain.single_sets // plan.n_anchors)):
             rng = np.random.default_rng([self.seed, 1, number])
             drawn = self.world.draw_anchors(
                 MOST_ANCHORS,
@@ -99,9 +116,15 @@ class NoiseAwareCentres:
     """Where z(0) of the boundary or joint test is centred, for each set of anchors."""
 
     def __init__(
-        self, world: World, noise: ClassConditionalNoise, method: Boundary | Joint, seed: int
+        self,
+        world: World,
+        noise: ClassConditionalNoise,
+        method: Boundary | Joint,
+        seed: int,
+        grain: Grain = FINE,
     ) -> None:
-        self.examples, self.method = Examples.of(world, NOISE_AWARE_ROWS, seed), method
+        self.method = method
+        self.examples = Examples.of(world, grain.noise_aware_rows, seed, grain)
         rows = self.examples.rows(noise)
         self.fitted = FittedRows.of(rows)
         self.clean = fit_rows(self.examples.rows(UniformNoise(0.0)))
@@ -116,15 +139,19 @@ class NoiseAwareCentres:
                 "noise could be fitted to them. Give a larger pilot sample."
             )
         self._sets: dict[AnchorPlan, list[Anchors]] = {}
+        self._known: dict[tuple[float, AnchorPlan], list[Centre]] = {}
 
     def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
-        share = self.examples.share(n_rows)
-        if plan.n_anchors == 0:
-            return [self._centre(None, share)]
-        if plan not in self._sets:
-            self._sets[plan] = self._typical_sets(plan)
-        return [self._centre(anchors, share) for anchors in self._sets[plan]]
+        if (n_rows, plan) not in self._known:
+            share = self.examples.share(n_rows)
+            sets: list[Anchors | None] = [None]
+            if plan.n_anchors > 0:
+                if plan not in self._sets:
+                    self._sets[plan] = self._typical_sets(plan)
+                sets = [*self._sets[plan]]
+            self._known[n_rows, plan] = [self._centre(anchors, share) for anchors in sets]
+        return self._known[n_rows, plan]
 
     def _typical_sets(self, plan: AnchorPlan) -> list[Anchors]:
         """Return sets of anchors spread evenly over all, in the order of how much they can show.
@@ -137,7 +164,7 @@ class NoiseAwareCentres:
         design = self.clean.inside.design(means)
         variances = np.einsum("sd,de,se->s", design, self.clean.inside.covariance, design)
         order = np.argsort(variances, kind="stable")
-        step = len(sets) // NOISE_AWARE_PICKED
+        step = len(sets) // self.examples.grain.picked
         return [sets[number] for number in order[step // 2 :: step]]
 
     def _centre(self, anchors: Anchors | None, share: float) -> Centre:
@@ -177,8 +204,15 @@ class WaldCentres:
     error of the expert moves it less than the test allows for.
     """
 
-    def __init__(self, world: World, noise: ClassConditionalNoise, method: Wald, seed: int) -> None:
-        self.examples = Examples.of(world, WALD_ROWS, seed)
+    def __init__(
+        self,
+        world: World,
+        noise: ClassConditionalNoise,
+        method: Wald,
+        seed: int,
+        grain: Grain = FINE,
+    ) -> None:
+        self.examples = Examples.of(world, grain.wald_rows, seed, grain)
         rows = self.examples.rows(noise)
         self.robust: LogisticFit = fit_rows(rows, covariance="sandwich")
         # The fit as the test sees it; where cases are copied it knows the groups.
@@ -220,9 +254,13 @@ class WaldCentres:
 
 
 def centres(
-    world: World, noise: ClassConditionalNoise, method: CurveMethod, seed: int
+    world: World,
+    noise: ClassConditionalNoise,
+    method: CurveMethod,
+    seed: int,
+    grain: Grain = FINE,
 ) -> NoiseAwareCentres | WaldCentres:
     """Return where a test's statistic is centred, as a function of rows and anchors."""
     if isinstance(method, Boundary | Joint):
-        return NoiseAwareCentres(world, noise, method, seed)
-    return WaldCentres(world, noise, method, seed)
+        return NoiseAwareCentres(world, noise, method, seed, grain)
+    return WaldCentres(world, noise, method, seed, grain)

@@ -1,23 +1,23 @@
 """A whole plan: one unknown worked out, what lies around it, and the formula checked."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.inference.asymmetry import Method
-from evenodds.noise import ClassConditionalNoise, UniformNoise
+from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
+from evenodds.planning.correction import has_few_rows
 from evenodds.planning.exemplary import MOST_ANCHORS
-from evenodds.planning.power import power as power_of
-from evenodds.planning.question import Design, Question, read_question
-from evenodds.planning.search import leaning
-from evenodds.planning.solve import anchors_needed, harder_asymmetry, sample_size
+from evenodds.planning.pilot_range import LEVEL, RowsRange, rows_range
+from evenodds.planning.power import plan_power
+from evenodds.planning.question import EXACT, Design, Question, check_direction, read_question
+from evenodds.planning.solve import plan_anchors, plan_asymmetry, plan_rows
 from evenodds.planning.summary import AnchorVariance
 from evenodds.simulation.parallel import Progress
 from evenodds.simulation.rejection import RejectionRate, rejection_rate
 from evenodds.simulation.world import World
-from evenodds.validation import check_whole
 
 T = TypeVar("T")
 Unknown = Literal["rows", "anchors", "asymmetry", "power"]
@@ -39,6 +39,11 @@ class Plan:
         What was worked out from the rest.
     n_rows, n_anchors, noise, power
         The plan; `n_rows` is None where summary numbers are for some rows already.
+    few_rows, corrected : bool
+        Whether rows are too few, beside columns and noise, for the formula alone; and whether it
+        was corrected by simulation.
+    rows_range : RowsRange or None
+        Where the rows are worked out from a pilot: the range that its own error leaves open.
     false_alarms : float
         Power where both classes are flipped at the mean of the two rates, by the same formula:
         the level of the test on data like these.
@@ -64,6 +69,9 @@ class Plan:
     n_anchors: int
     noise: ClassConditionalNoise
     power: float
+    few_rows: bool
+    corrected: bool
+    rows_range: RowsRange | None
     false_alarms: float
     row_numbers: tuple[int | None, ...]
     anchor_numbers: tuple[int, ...]
@@ -95,34 +103,39 @@ def make_plan(
 
     Parameters are those of `power`, with exactly one of `n_rows`, `n_anchors`, `noise` and
     `power` None; `rate` is the flip rate of the class flipped less, where `noise` is unknown.
-    With `runs`, the plan is simulated that often.
+    With `runs`, the formula is corrected where rows are few, and the plan is simulated that often.
     """
-    settings: dict[str, Any] = {
-        "method": method,
-        "alternative": alternative,
-        "tolerance": tolerance,
-        "shared_tolerance": shared_tolerance,
-        "significance": significance,
-        "seed": seed,
-    }
-    question = read_question(design, **settings)
+    question = read_question(
+        design,
+        method=method,
+        alternative=alternative,
+        tolerance=tolerance,
+        shared_tolerance=shared_tolerance,
+        significance=significance,
+        seed=seed,
+    )
     unknown = _find_unknown(question, n_rows, n_anchors, noise, power)
+    effort: dict[str, int] = {"runs": runs, "workers": workers}
     if n_anchors is None:
-        n_anchors = anchors_needed(
-            design, _given(noise), n_rows=n_rows, power=_given(power), **settings
+        point, question = plan_anchors(
+            question, _given(noise), n_rows=n_rows, power=_given(power), **effort
         )
-    if noise is None:
-        found = harder_asymmetry(
-            question, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=_given(power)
+    elif noise is None:
+        point, question = plan_asymmetry(
+            question, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=_given(power), **effort
         )
-        noise = leaning(rate, found)
-    if unknown == "rows":
-        n_rows = sample_size(design, noise, n_anchors=n_anchors, power=_given(power), **settings)
-    reached = power_of(design, noise, n_rows=n_rows, n_anchors=n_anchors, **settings)
+    elif unknown == "rows":
+        point, question = plan_rows(
+            question, noise, n_anchors=n_anchors, power=_given(power), **effort
+        )
+    else:
+        check_direction(question, check_noise(noise))
+        point, question = plan_power(question, noise, n_rows=n_rows, n_anchors=n_anchors, **effort)
+    n_rows, n_anchors, noise = point.n_rows, point.n_anchors, point.noise
     rows, anchors = _around(n_rows, n_anchors)
     uniform = UniformNoise((noise.alpha + noise.beta) / 2)
     simulated = level = None
-    if check_whole(runs, "runs") and _can_be_simulated(question, n_rows):
+    if runs and _can_be_simulated(question, n_rows):
         measure = _Measurement(question, n_rows or 0, n_anchors, runs, workers)
         simulated = measure.of(noise, _half(progress, 0))
         if simulated.runs == runs:  # an interrupt leaves fewer
@@ -139,7 +152,12 @@ def make_plan(
         n_rows=n_rows,
         n_anchors=n_anchors,
         noise=noise,
-        power=reached,
+        power=question.power(noise, n_rows, n_anchors),
+        few_rows=has_few_rows(question, point),
+        corrected=question.shortfall != EXACT,
+        rows_range=(
+            rows_range(question, point, _given(power), LEVEL) if unknown == "rows" else None
+        ),
         false_alarms=question.power(uniform, n_rows, n_anchors),
         row_numbers=rows,
         anchor_numbers=anchors,

@@ -1,6 +1,6 @@
 """What a plan asks: how often would this test, on data like these, reject?"""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from evenodds.inference.results import check_alternative
 from evenodds.inference.wald import Wald
 from evenodds.noise import ClassConditionalNoise
 from evenodds.planning.exemplary import (
+    FINE,
     MOST_ANCHORS,
     AnchorPlan,
+    Grain,
     NoiseAwareCentres,
     WaldCentres,
     centres,
 )
-from evenodds.planning.summary import AnchorVariance, wald_power
+from evenodds.planning.summary import AnchorVariance, Centre, wald_power
+from evenodds.simulation.own_data import PilotWorld
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import find_world
 from evenodds.validation import check_between, check_tolerances, check_whole
@@ -29,6 +32,32 @@ Design = str | World | AnchorVariance
 
 # Rows that stand for "as many as you like".
 ENDLESS_ROWS = 1e12
+# With fewer rows of one label a pilot says too little about the curve.
+FEWEST_PILOT_ROWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """What few rows do to a statistic, beside its centre on exemplary data.
+
+    Measured `at` a number of rows: the factor on its mean. It is taken to approach 1 as the root
+    of the rows grows, which is slower than seen where rows are many.
+    """
+
+    at: float
+    factor: float
+
+    def of(self, centre: Centre, n_rows: float) -> Centre:
+        """Return a centre corrected for a number of rows."""
+        return replace(centre, mean=centre.mean * self.moved(max(n_rows, self.at)).factor)
+
+    def moved(self, n_rows: float) -> "Shortfall":
+        """Return what this one foretells for another number of rows."""
+        share = float(np.sqrt(self.at / n_rows))
+        return Shortfall(at=n_rows, factor=1 - (1 - self.factor) * share)
+
+
+EXACT = Shortfall(at=0.0, factor=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +72,8 @@ class Question:
     shared_is_default: bool
     significance: float
     seed: int
+    grain: Grain = FINE
+    shortfall: Shortfall = EXACT
     _known: dict[ClassConditionalNoise, NoiseAwareCentres | WaldCentres] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -53,19 +84,24 @@ class Question:
             return self._power_from_summary(self.design, noise, n_rows, n_anchors)
         if n_rows is None:
             raise ValueError("a world has no number of rows")  # which check_rows sees to
+        # Where both classes are flipped alike there is no mean to fall short.
+        shortfall = self.shortfall if noise.asymmetry else EXACT
+        powers = [
+            shortfall.of(centre, n_rows).power(self.significance, self.alternative)
+            for centre in self.centres(noise, n_rows, n_anchors)
+        ]
+        return float(np.mean(powers))
+
+    def centres(self, noise: ClassConditionalNoise, n_rows: float, n_anchors: int) -> list[Centre]:
+        """Return where the statistic is centred on exemplary data, for typical sets of anchors."""
+        if not isinstance(self.design, World):
+            raise TypeError("summary numbers have no exemplary data")
         if noise not in self._known:
-            self._known[noise] = centres(self.design, noise, self.method, self.seed)
+            self._known[noise] = centres(self.design, noise, self.method, self.seed, self.grain)
         plan = AnchorPlan(
             n_anchors=n_anchors, tolerance=self.tolerance, shared_tolerance=self.shared_tolerance
         )
-        return float(
-            np.mean(
-                [
-                    centre.power(self.significance, self.alternative)
-                    for centre in self._known[noise].at(n_rows, plan)
-                ]
-            )
-        )
+        return self._known[noise].at(n_rows, plan)
 
     def _power_from_summary(
         self,
@@ -103,6 +139,8 @@ def read_question(
             "an AnchorVariance describes method 'wald' only: for other methods plan from a world, "
             "such as data_world(X, y) of a pilot sample."
         )
+    if isinstance(chosen, PilotWorld):
+        _check_pilot(chosen)
     read = chosen.tolerances if isinstance(chosen, World) else check_tolerances
     own, shared = read(tolerance, shared_tolerance)
     return Question(
@@ -115,6 +153,16 @@ def read_question(
         significance=check_between(significance, "significance", 0, 1, closed="neither"),
         seed=check_whole(seed, "seed"),
     )
+
+
+def _check_pilot(pilot: PilotWorld) -> None:
+    """Refuse a pilot that hardly knows one of its labels."""
+    label, count = min(pilot.label_counts, key=lambda pair: pair[1])
+    if count < FEWEST_PILOT_ROWS:
+        raise InputError(
+            f"the pilot has {count:g} rows labelled {label!r} but a plan needs at least "
+            f"{FEWEST_PILOT_ROWS} of each label: collect more of them, or plan from a named world."
+        )
 
 
 def _check_settings(method: Method) -> CurveMethod:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from evenodds.errors import InputError
 from evenodds.inference.boundary import Boundary
@@ -13,6 +14,7 @@ from evenodds.planning.exemplary import MOST_ANCHORS
 from evenodds.planning.question import ENDLESS_ROWS, Question
 
 FEWEST_ROWS = 20
+LIKELY_ROWS = 1000  # where the search starts
 # How finely rows (relative) and asymmetries (absolute) are worked out.
 ROWS_PRECISION = 0.002
 ASYMMETRY_PRECISION = 0.0005
@@ -26,16 +28,22 @@ def rows_for(question: Question, noise: ClassConditionalNoise, k: int, wanted: f
     """Return the smallest number of rows with the power wanted; None if there is none."""
 
     def reached(log_rows: float) -> float:
-        return question.power(noise, float(np.exp(log_rows)), k) - wanted
+        # On the scale of z, where the gap is nearly straight and a root soon found.
+        found = question.power(noise, float(np.exp(log_rows)), k)
+        return float(ndtri(np.clip(found, 1e-9, 1 - 1e-9)) - ndtri(wanted))
 
-    low, end = float(np.log(FEWEST_ROWS)), float(np.log(ENDLESS_ROWS))
-    if reached(end) < 0:
-        return None
-    high = low
-    while high < end and reached(high) < 0:
-        low, high = high, min(high + np.log(4), end)
-    if high == low:
-        return FEWEST_ROWS
+    first, end = float(np.log(FEWEST_ROWS)), float(np.log(ENDLESS_ROWS))
+    low = high = float(np.log(LIKELY_ROWS))
+    if reached(high) < 0:
+        if reached(end) < 0:
+            return None
+        while high < end and reached(high) < 0:
+            low, high = high, min(high + np.log(4), end)
+    else:
+        while low > first and reached(low) >= 0:
+            low, high = max(low - np.log(4), first), low
+        if reached(low) >= 0:
+            return FEWEST_ROWS
     rows = int(np.ceil(np.exp(brentq(reached, low, high, xtol=ROWS_PRECISION))))
     while question.power(noise, rows, k) < wanted:  # the root may be found a hair too low
         rows = int(np.ceil(rows * (1 + ROWS_PRECISION)))

@@ -5,6 +5,7 @@ from typing import NoReturn
 from evenodds.errors import InputError
 from evenodds.inference.asymmetry import Method
 from evenodds.noise import ClassConditionalNoise, check_noise
+from evenodds.planning.correction import RUNS, Point, settled
 from evenodds.planning.exemplary import MOST_ANCHORS
 from evenodds.planning.question import (
     ENDLESS_ROWS,
@@ -15,7 +16,7 @@ from evenodds.planning.question import (
     check_rows,
     read_question,
 )
-from evenodds.planning.search import anchors_for, asymmetry_for, rows_for, tolerance_for
+from evenodds.planning.search import anchors_for, asymmetry_for, leaning, rows_for, tolerance_for
 from evenodds.validation import check_between
 
 
@@ -31,6 +32,7 @@ def sample_size(
     shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
+    runs: int = RUNS,
 ) -> int:
     """Return how many rows a test needs to find this noise.
 
@@ -58,12 +60,8 @@ def sample_size(
         significance=significance,
         seed=seed,
     )
-    wanted = _check_wanted(power, question, check_noise(noise))
-    k = check_anchor_number(n_anchors, question)
-    rows = rows_for(question, noise, k, wanted)
-    if rows is None:
-        _refuse_rows(question, noise, k, wanted)
-    return rows
+    plan, _ = plan_rows(question, noise, n_anchors=n_anchors, power=power, runs=runs)
+    return plan.n_rows or 0
 
 
 def anchors_needed(
@@ -78,6 +76,7 @@ def anchors_needed(
     shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
+    runs: int = RUNS,
 ) -> int:
     """Return how many toss-up cases a test needs to find this noise.
 
@@ -107,12 +106,8 @@ def anchors_needed(
         significance=significance,
         seed=seed,
     )
-    wanted = _check_wanted(power, question, check_noise(noise))
-    n = check_rows(n_rows, question)
-    anchors = anchors_for(question, noise, n, wanted)
-    if anchors is None:
-        _refuse_anchors(question, noise, n, wanted)
-    return anchors
+    plan, _ = plan_anchors(question, noise, n_rows=n_rows, power=power, runs=runs)
+    return plan.n_anchors
 
 
 def detectable_asymmetry(
@@ -128,6 +123,7 @@ def detectable_asymmetry(
     shared_tolerance: float | None = None,
     significance: float = 0.05,
     seed: int = 0,
+    runs: int = RUNS,
 ) -> float:
     """Return the smallest asymmetry that a test would find.
 
@@ -156,18 +152,76 @@ def detectable_asymmetry(
         significance=significance,
         seed=seed,
     )
-    found = harder_asymmetry(question, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=power)
+    plan, _ = plan_asymmetry(
+        question, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=power, runs=runs
+    )
+    found = plan.noise.asymmetry
     return abs(found) if question.alternative == "two-sided" else found
 
 
-def harder_asymmetry(
-    question: Question, *, n_rows: int | None, n_anchors: int, rate: float, power: float
-) -> float:
-    """Return the smallest asymmetry that is found, signed: of both directions the harder one."""
+def plan_rows(
+    question: Question,
+    noise: ClassConditionalNoise,
+    *,
+    n_anchors: int,
+    power: float,
+    runs: int,
+    workers: int = 1,
+) -> tuple[Point, Question]:
+    """Work out the rows; returned with the question as it was corrected."""
+    wanted = _check_wanted(power, question, check_noise(noise))
+    k = check_anchor_number(n_anchors, question)
+
+    def solve(asked: Question) -> Point:
+        rows = rows_for(asked, noise, k, wanted)
+        if rows is None:
+            _refuse_rows(asked, noise, k, wanted)
+        return Point(noise, rows, k)
+
+    return settled(question, solve, runs=runs, workers=workers)
+
+
+def plan_anchors(
+    question: Question,
+    noise: ClassConditionalNoise,
+    *,
+    n_rows: int | None,
+    power: float,
+    runs: int,
+    workers: int = 1,
+) -> tuple[Point, Question]:
+    """Work out the anchors; returned with the question as it was corrected."""
+    wanted = _check_wanted(power, question, check_noise(noise))
+    n = check_rows(n_rows, question)
+
+    def solve(asked: Question) -> Point:
+        anchors = anchors_for(asked, noise, n, wanted)
+        if anchors is None:
+            _refuse_anchors(asked, noise, n, wanted)
+        return Point(noise, n, anchors)
+
+    return settled(question, solve, runs=runs, workers=workers)
+
+
+def plan_asymmetry(
+    question: Question,
+    *,
+    n_rows: int | None,
+    n_anchors: int,
+    rate: float,
+    power: float,
+    runs: int,
+    workers: int = 1,
+) -> tuple[Point, Question]:
+    """Work out the smallest asymmetry that is found: of both directions the harder one."""
     lesser = check_between(rate, "rate", 0, 0.5, closed="left", why="it is a flip rate")
     wanted = check_between(power, "power", question.significance, 1, closed="neither")
     n, k = check_rows(n_rows, question), check_anchor_number(n_anchors, question)
-    return asymmetry_for(question, lesser, n, k, wanted)
+
+    def solve(asked: Question) -> Point:
+        return Point(leaning(lesser, asymmetry_for(asked, lesser, n, k, wanted)), n, k)
+
+    return settled(question, solve, runs=runs, workers=workers)
 
 
 def _check_wanted(wanted: float, question: Question, noise: ClassConditionalNoise) -> float:

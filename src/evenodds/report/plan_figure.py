@@ -38,6 +38,16 @@ def plan_figure(plan: Plan) -> Figure:
     panel.plot(
         [plan.n_rows], [plan.power], "o", color=BLACK, markersize=6, label="the plan", zorder=3
     )
+    if plan.rows_range is not None and plan.rows_range.high is not None:
+        panel.plot(
+            [plan.rows_range.low, plan.rows_range.high],
+            [plan.power, plan.power],
+            color=BLACK,
+            linewidth=1,
+            marker="|",
+            markersize=7,
+            label=f"{plan.rows_range.level:.0%} interval from the pilot",
+        )
     if plan.simulated is not None:
         seen = plan.simulated
         panel.errorbar(

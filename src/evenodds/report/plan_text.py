@@ -1,11 +1,14 @@
 """A plan in words: the answer first, then how far to trust it."""
 
+from evenodds.planning.pilot_range import RowsRange
 from evenodds.planning.plan import Plan
 from evenodds.report.text import listed, wrapped
 from evenodds.simulation.rejection import RejectionRate
 
 # A formula this close to all of the simulation's interval is said to agree with it.
 CLOSE = 0.08
+# A range of rows whose ends differ more than this is no plan.
+WIDE = 5.0
 # A test that rejects uniform noise more often than this many times its level has none.
 FALSE_ALARMS = 1.6
 
@@ -45,7 +48,7 @@ def plan_verdict(plan: Plan) -> str:
     test = f"the {plan.method} test at level {plan.significance:g}"
     found = f"would be found with probability {plan.power:.2f}"
     answer = {
-        "rows": f"You need about {plan.n_rows or 0:,} rows.",
+        "rows": f"You need about {plan.n_rows or 0:,} rows{_range(plan)}.",
         "anchors": f"You need {anchors}.",
         "asymmetry": f"An asymmetry of {abs(plan.noise.asymmetry):.3f} could be found.",
         "power": f"The power is {plan.power:.2f}.",
@@ -56,6 +59,13 @@ def plan_verdict(plan: Plan) -> str:
 def plan_checks(plan: Plan) -> list[str]:
     """Return what formula and simulation say about power and level."""
     sentences = []
+    if plan.rows_range is not None:
+        sentences.append(_range_explained(plan.rows_range))
+    if plan.few_rows and not plan.corrected:
+        sentences.append(
+            "Rows are few beside columns and noise, where the formula promises too much: --runs "
+            "corrects it by simulation."
+        )
     if plan.simulated is not None:
         sentences.append(f"Simulated power: {_show(plan.simulated)}, {_agreement(plan)}.")
     rate = (plan.noise.alpha + plan.noise.beta) / 2
@@ -88,11 +98,34 @@ def _agreement(plan: Plan) -> str:
     seen = plan.simulated
     if seen is None:
         return ""
+    formula = "the corrected formula's" if plan.corrected else "the formula's"
     if not seen.low <= plan.power <= seen.high:
-        return f"which differs from the formula's {plan.power:.2f}: trust the simulation"
+        return f"which differs from {formula} {plan.power:.2f}: trust the simulation"
     if max(plan.power - seen.low, seen.high - plan.power) > CLOSE:
-        return f"which the formula's {plan.power:.2f} fits; more --runs would tell more closely"
-    return f"which agrees with the formula's {plan.power:.2f}"
+        return f"which {formula} {plan.power:.2f} fits; more --runs would tell more closely"
+    return f"which agrees with {formula} {plan.power:.2f}"
+
+
+def _range(plan: Plan) -> str:
+    """Return the range of rows that a pilot leaves open, in brackets."""
+    if plan.rows_range is None:
+        return ""
+    low, high, level = plan.rows_range.low, plan.rows_range.high, plan.rows_range.level
+    end = "no number that is enough" if high is None else f"{high:,}"
+    return f" ({level:.0%} interval from the pilot: {low:,} to {end})"
+
+
+def _range_explained(rows: RowsRange) -> str:
+    """Say where the range of rows comes from, and what to make of it."""
+    found = (
+        f"The pilot knows the curve only so well: the interval is from {rows.pilots} pilots of its "
+        "size, simulated from its own fit"
+    )
+    if rows.high is None:
+        return f"{found}; some of them find no number of rows enough. Collect a larger pilot."
+    if rows.high > WIDE * rows.low:
+        return f"{found}. Its ends differ {rows.high / rows.low:.0f}-fold: collect a larger pilot."
+    return f"{found}."
 
 
 def _known_to(plan: Plan) -> str:

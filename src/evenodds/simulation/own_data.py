@@ -1,14 +1,16 @@
 """Your own data as a world: its rows drawn again, labels from a curve fitted to it."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenodds.errors import InputError
+from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.inference.bootstrap import AllFeatures
-from evenodds.model.robust import fit_robust
+from evenodds.model.robust import RobustCurve, fit_robust
+from evenodds.noise import ClassConditionalNoise
 from evenodds.rows.base import Rows
 from evenodds.rows.door import read_data
 from evenodds.rows.missing import refuse_missing
@@ -34,6 +36,29 @@ class DrawAgain:
     def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
         drawn: FloatArray = self.features[rng.integers(len(self.features), size=n)]
         return drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PilotWorld(World):
+    """The world of a labelled pilot sample, whose curve is an estimate.
+
+    `label_counts` holds each label with its number of rows, the negative one first; `noise` is
+    how often the labels were found to be flipped, `known` the flip rates that were given.
+    """
+
+    label_counts: tuple[tuple[Any, float], tuple[Any, float]]
+    noise: ClassConditionalNoise
+    known: tuple[float | None, float | None]
+
+    def pilot_again(self, rng: np.random.Generator) -> "PilotWorld":
+        """Return the world of another pilot of the same size, drawn from this one and refitted."""
+        n = round(sum(count for _, count in self.label_counts))
+        features, true_labels = self.draw_rows(n, rng)
+        rows = read_rows(features, self.flip(features, true_labels, self.noise, rng))
+        with warnings.catch_warnings():
+            # Flip rates taken as 0 where the rows cannot tell are part of what may happen.
+            warnings.simplefilter("ignore", ImprecisionWarning)
+            return world_of_rows(rows, alpha=self.known[0], beta=self.known[1], name=self.name)
 
 
 def data_world(
@@ -97,34 +122,42 @@ def data_world(
         )
     if y is None:
         features = _matrix(X)
-        return _resampled(features, _read_coefficients(coefficients, features.shape[1]), name)
+        curve = _read_coefficients(coefficients, features.shape[1])
+        return World(**_resampling(features, curve), name=name)
     return world_of_rows(read_data(X, y, positive=positive), alpha=alpha, beta=beta, name=name)
 
 
 def world_of_rows(
     rows: Rows, *, alpha: float | None = None, beta: float | None = None, name: str = "your data"
-) -> World:
+) -> PilotWorld:
     """Make a world of rows from any source; of many rows a sample will do."""
     if rows.n_rows > MOST_ROWS:
         rows = rows.thinned(-(-rows.n_rows // MOST_ROWS), np.random.default_rng(SAMPLE_SEED))
-    curve = fit_robust(rows, alpha=alpha, beta=beta).coefficients
-    return _resampled(rows.sum_over_rows(AllFeatures()).stacked(), curve, name)
+    curve: RobustCurve = fit_robust(rows, alpha=alpha, beta=beta)
+    positives = rows.positive_weight()
+    features = rows.sum_over_rows(AllFeatures()).stacked()
+    return PilotWorld(
+        **_resampling(features, curve.coefficients),
+        name=name,
+        label_counts=((rows.negative, rows.total_weight - positives), (rows.positive, positives)),
+        noise=ClassConditionalNoise(curve.alpha, curve.beta),
+        known=(alpha, beta),
+    )
 
 
-def _resampled(features: FloatArray, curve: FloatArray, name: str) -> World:
-    """Return the world of these cases and this curve."""
+def _resampling(features: FloatArray, curve: FloatArray) -> dict[str, Any]:
+    """Return the parts of a world of these cases and this curve."""
     covariance = np.atleast_2d(np.cov(features, rowvar=False))
     # Moving along here is the shortest way to the boundary as the features vary together.
     index = LinearIndex(curve, direction=covariance @ curve[1:])
     distance = np.abs(index.of(features))
     n_near = min(max(FEWEST_NEAR, int(NEAR_SHARE * len(features))), len(features))
     near = features[np.argsort(distance, kind="stable")[:n_near]]
-    return World(
-        name=name,
-        draw_features=DrawAgain(features),
-        index=index,
-        draw_anchor_seeds=DrawAgain(near),
-    )
+    return {
+        "draw_features": DrawAgain(features),
+        "index": index,
+        "draw_anchor_seeds": DrawAgain(near),
+    }
 
 
 def _matrix(X: Any) -> FloatArray:

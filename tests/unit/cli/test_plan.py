@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 QUICK = "--method wald --tolerance 0 --runs 0"
@@ -82,3 +83,33 @@ def test_pilot_data_need_their_label(command, files):
     result = command(f"plan {files}/plain.csv --rows 10 --anchors 1 --alpha .1 --beta .2")
     assert result.exit_code == 2
     assert "plain.csv needs --label: which column holds the labels?" in result.stderr
+
+
+def pilot_file(path, n_positive):
+    rng = np.random.default_rng(2)
+    size = rng.normal(size=400) + np.where(np.arange(400) < n_positive, 2.0, 0.0)
+    lines = [f"{x:.4f},{'ill' if i < n_positive else 'well'}" for i, x in enumerate(size)]
+    path.write_text("size,state\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_pilot_gives_a_range_of_rows(command, tmp_path):
+    pilot = pilot_file(tmp_path / "pilot.csv", 120)
+    result = command(
+        f"plan {pilot} --label state --positive ill --pilot-alpha 0 --pilot-beta 0 --anchors 8",
+        f"--alpha .1 --beta .3 --power .8 {QUICK} --format json",
+    )
+    document = json.loads(result.stdout)
+    found = document["rows_range"]
+    assert found["low"] < document["n_rows"] == found["n_rows"] < found["high"]
+    assert f"(90% interval from the pilot: {found['low']:,} to" in document["verdict"]
+
+
+def test_a_pilot_with_hardly_a_positive_is_refused(command, tmp_path):
+    pilot = pilot_file(tmp_path / "pilot.csv", 29)
+    result = command(
+        f"plan {pilot} --label state --pilot-alpha 0 --pilot-beta 0 --anchors 8",
+        "--alpha .1 --beta .3 --power .8",
+    )
+    assert result.exit_code == 2
+    assert "the pilot has 29 rows labelled 'ill' but a plan needs at least 30" in result.stderr

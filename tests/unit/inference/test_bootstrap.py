@@ -25,6 +25,12 @@ def test_the_pvalue_counts_draws_at_least_as_extreme():
     assert found == [3 / 5, 2 / 5, 4 / 5]
 
 
+@pytest.mark.parametrize("draws", [(), (-3.0, -1.0, 0.5, 2.5)])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_a_withheld_statistic_has_no_pvalue(draws, alternative):
+    assert np.isnan(Reference(draws).pvalue(float("nan"), alternative))
+
+
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_critical_values_reject_exactly_when_the_pvalue_does(alternative):
     rng = np.random.default_rng(0)

@@ -7,9 +7,7 @@ from scipy.special import expit
 import evenodds as eo
 from evenodds.inference.null_test import null_statistic
 from evenodds.planning.exemplary import (
-    FEWEST_SETS,
-    NOISE_AWARE_PICKED,
-    SINGLE_SETS,
+    FINE,
     AnchorPlan,
     Examples,
     NoiseAwareCentres,
@@ -56,7 +54,7 @@ def test_the_boundary_ceiling_is_the_shift_over_the_anchors_own_error():
         means(found.at(1e12, AnchorPlan(n_anchors=1, tolerance=width))) for width in (0.2, 0.1)
     )
     # Nearly: the anchors also pull at the curve, the more the surer they are.
-    assert narrow / wide == pytest.approx(np.full(NOISE_AWARE_PICKED, 2), rel=0.05)
+    assert narrow / wide == pytest.approx(np.full(FINE.picked, 2), rel=0.05)
 
 
 def counted(examples, times):
@@ -148,7 +146,7 @@ def test_anchors_lie_off_the_boundary_only_where_the_expert_errs(erring):
     assert (1e-3 < off <= 0.1) if erring else off < 1e-12
 
 
-@pytest.mark.parametrize(("k", "n_sets"), [(1, SINGLE_SETS), (1000, FEWEST_SETS)])
+@pytest.mark.parametrize(("k", "n_sets"), [(1, FINE.single_sets), (1000, FINE.fewest_sets)])
 def test_single_cases_are_tried_more_often(k, n_sets):
     sets = Examples.of(find_world("paper"), 50, seed=1).anchor_sets(
         AnchorPlan(n_anchors=k), erring=False
@@ -165,7 +163,7 @@ def test_the_sets_picked_stand_for_all_sets(k):
     every = list(found.examples.anchor_sets(plan, erring=False))[::2]
     powers = [found._centre(anchors, share).power(0.05, "two-sided") for anchors in every]
     picked = [centre.power(0.05, "two-sided") for centre in found.at(2000, plan)]
-    assert len(picked) == NOISE_AWARE_PICKED
+    assert len(picked) == FINE.picked
     assert np.mean(picked) == pytest.approx(np.mean(powers), abs=0.01)
 
 

@@ -7,7 +7,7 @@ import evenodds as eo
 from evenodds.planning.plan import make_plan
 from evenodds.planning.question import read_question
 from evenodds.planning.search import leaning
-from evenodds.planning.solve import harder_asymmetry
+from evenodds.planning.solve import plan_asymmetry
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
 WALD = {"method": "wald", "tolerance": 0.0}
@@ -90,8 +90,9 @@ def test_the_harder_direction_is_planned():
         np.random.default_rng(0).normal(size=(400, 2)), coefficients=[1.5, -2.0, -1.0]
     )
     given = {"n_rows": 1500, "n_anchors": 6}
-    found = harder_asymmetry(boundary_question(world), rate=0.05, power=0.8, **given)
-    powers = [eo.power(world, leaning(0.05, size), **given) for size in (found, -found)]
+    plan, _ = plan_asymmetry(boundary_question(world), rate=0.05, power=0.8, runs=0, **given)
+    found = plan.noise.asymmetry
+    powers = [eo.power(world, leaning(0.05, size), runs=0, **given) for size in (found, -found)]
     assert powers[0] == pytest.approx(0.8, abs=0.01)
     assert powers[1] > powers[0]
 
@@ -108,7 +109,7 @@ def test_asking_twice_gives_the_same_power():
     assert (
         question.power(NOISE, 1000, 4)
         == first
-        == eo.power("skewed", NOISE, n_rows=1000, n_anchors=4)
+        == eo.power("skewed", NOISE, n_rows=1000, n_anchors=4, runs=0)
     )
 
 

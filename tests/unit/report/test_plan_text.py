@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import evenodds as eo
+from evenodds.planning.pilot_range import RowsRange
 from evenodds.planning.plan import make_plan
 from evenodds.report.plan_figure import plan_figure
 from evenodds.report.plan_text import describe_plan, plan_checks, plan_verdict
@@ -121,3 +122,52 @@ def test_summary_numbers_without_rows_have_no_picture():
     plan = make_plan(eo.AnchorVariance(single=0.1), n_anchors=8, noise=NOISE)
     with pytest.raises(eo.InputError, match="has no number of rows to draw against: give --rows"):
         plan_figure(plan)
+
+
+def from_pilot(plan, low, high):
+    found = RowsRange(n_rows=2000, low=low, high=high, level=0.9, pilots=40)
+    return replace(plan, unknown="rows", rows_range=found)
+
+
+def test_the_range_of_a_pilot_stands_beside_the_rows(plan):
+    assert plan_verdict(from_pilot(plan, 1200, 4100)).startswith(
+        "You need about 2,000 rows (90% interval from the pilot: 1,200 to 4,100). With 2,000 rows"
+    )
+
+
+@pytest.mark.parametrize(
+    ("high", "said"),
+    [
+        (4100, "from 40 pilots of its size, simulated from its own fit."),
+        (12_000, "simulated from its own fit. Its ends differ 10-fold: collect a larger pilot."),
+        (None, "some of them find no number of rows enough. Collect a larger pilot."),
+    ],
+)
+def test_the_range_is_explained(plan, high, said):
+    assert plan_checks(from_pilot(plan, 1200, high))[0].endswith(said)
+
+
+def test_a_range_without_end_says_so(plan):
+    assert "(90% interval from the pilot: 1,200 to no number that is enough)" in plan_verdict(
+        from_pilot(plan, 1200, None)
+    )
+
+
+def test_few_rows_without_a_correction_are_told(plan):
+    assert plan_checks(replace(plan, few_rows=True))[0] == (
+        "Rows are few beside columns and noise, where the formula promises too much: --runs "
+        "corrects it by simulation."
+    )
+
+
+def test_a_corrected_formula_is_called_one(plan):
+    checked = replace(
+        plan, power=0.8, few_rows=True, corrected=True, simulated=measured(0.81, 0.75, 0.86)
+    )
+    assert "which agrees with the corrected formula's 0.80" in plan_checks(checked)[0]
+
+
+def test_the_picture_shows_the_range(plan):
+    (panel,) = plan_figure(from_pilot(plan, 1200, 4100)).axes
+    names = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert "90% interval from the pilot" in names
