@@ -19,6 +19,7 @@ from evenodds.model.losses.corrected import corrected_loss
 from evenodds.model.losses.risk import RiskSum
 from evenodds.model.noisy_groups import GroupedNoisyScores
 from evenodds.model.noisy_link import BendSums
+from evenodds.model.noisy_starts import IndexCounts, IndexMoments
 from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.plane import CellCounts, Projection
 from evenodds.model.separation import Disagreements, Extremes, Frame, SignedRows
@@ -55,8 +56,12 @@ SUMS = {
     "NoisySums, shifted": lambda theta: NoisySums(noisy(theta), theta[1:]),
     "NoisyScore": lambda theta: NoisyScore(noisy(theta)),
     "NoisyScore, shifted": lambda theta: NoisyScore(noisy(theta), theta[1:]),
-    "BendSums": lambda theta: BendSums(noisy(theta)),
-    "BendSums, shifted": lambda theta: BendSums(noisy(theta), theta[1:]),
+    "BendSums": lambda theta: BendSums(noisy(theta), None, theta[1:], np.ones(len(theta) - 1)),
+    "BendSums, shifted": lambda theta: BendSums(
+        noisy(theta), theta[1:], theta[1:], np.ones(len(theta) - 1)
+    ),
+    "IndexMoments": lambda theta: IndexMoments(theta[1:], None),
+    "IndexCounts, shifted": lambda theta: IndexCounts(theta[1:], theta[1:], 0.1, 2.0),
     "GroupedNoisyScores": lambda theta: GroupedNoisyScores(noisy(theta), None, N_GROUPS),
     "CurveBins": lambda theta: CurveBins(noisy(theta), None, (-1.0, 1.0), 0.2),
     "CurveBins, shifted": lambda theta: CurveBins(noisy(theta), theta[1:], (-1.0, 1.0)),
