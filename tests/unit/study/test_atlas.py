@@ -42,9 +42,8 @@ def test_the_small_atlas_has_every_world_and_noise():
 @pytest.mark.parametrize("method", METHODS)
 def test_an_atlas_counts_what_rejection_rate_counts(rare, method):
     row = rows_of(rare, method=method, alpha=0.05)
-    expected = rejection_rate(
-        "rare", UNEQUAL[0], n_rows=500, n_anchors=8, method=method, runs=30, seed=3
-    )
+    size = {"n_rows": 500, "n_anchors": 8, "shared_tolerance": 0, "runs": 30, "seed": 3}
+    expected = rejection_rate("rare", UNEQUAL[0], method=method, **size)
     assert row["rejections"].tolist() == [expected.rejections]
 
 
