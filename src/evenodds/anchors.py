@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 TOSS_UP = 0.5
 TOLERANCE = 0.05
+# More different posteriors than this are a model's, row by row, and not what experts say.
+MOST_BY_EXPERTS = 12
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -217,7 +219,7 @@ class Anchors:
                 )
             if self.as_given is not None:
                 refuse_text(self.as_given)
-            refuse_the_data(self.points_for(None, rows.n_features), rows)
+            self._refuse_the_data(self.points_for(None, rows.n_features), rows)
             return self
         refuse_labels(own, needed, rows.label_names)
         refuse_other_columns(own, needed, rows.known_columns)
@@ -225,9 +227,14 @@ class Anchors:
         if given is None:
             given = as_arrow(dict(zip(own, self.points.T, strict=True)), "anchors")
         points = features_of(given.select(list(needed)), encoding)
-        refuse_the_data(points, rows)
+        self._refuse_the_data(points, rows)
         known = (*self.ignored, *ignored_columns(own, needed, rows))
         return self._but(points=_read_only(points), feature_names=rows.feature_names, ignored=known)
+
+    def _refuse_the_data(self, points: FloatArray, rows: Rows) -> None:
+        """Refuse anchors that are the data; a model may state another posterior for each row."""
+        if len(np.unique(self.posterior)) <= MOST_BY_EXPERTS:
+            refuse_the_data(points, rows)
 
     def noting(self, ignored: tuple[str, ...]) -> "Anchors":
         """Return the same anchors, which came with these columns of the data too."""
