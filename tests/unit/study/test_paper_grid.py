@@ -66,8 +66,8 @@ def test_pvalues_are_those_of_one_test_at_a_time(run, place, labels):
 
 @pytest.mark.parametrize("method", [eo.Boundary(), eo.Joint()])
 def test_noise_aware_pvalues_are_those_of_one_test_at_a_time(method):
-    table, _ = paper_pvalues(NOISES[2:], sizes=(500,), runs=1, method=method)
-    draw = PaperGrid(two_bells(), method, 0).draw(Task(NOISES[2], 500, range(1)), 0)
+    table, _ = paper_pvalues(NOISES[2:], sizes=(1000,), runs=1, method=method)
+    draw = PaperGrid(two_bells(), method, 0).draw(Task(NOISES[2], 1000, range(1)), 0)
     anchors = eo.Anchors(draw.anchor_points[1, :4], tolerance=TOLERANCES[1], shared_tolerance=0)
     expected = eo.asymmetry_test(draw.features, draw.labels[1], anchors, method=method).pvalue
     mask = where(table, labels="corrupted", tolerance=TOLERANCES[1], n_anchors=4)
