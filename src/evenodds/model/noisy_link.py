@@ -37,8 +37,10 @@ class BendSums:
         n_features = len(means)
         few = n_features <= MOST_FEATURES
         # A leading 1 makes the features themselves products too; that of 1 and 1 is left out.
-        self.pairs = tuple(places[1:] for places in np.triu_indices(n_features + 1 if few else 1))
-        n_bends = N_BENDS + len(self.pairs[0])
+        self.first, self.second = (
+            places[1:] for places in np.triu_indices(n_features + 1 if few else 1)
+        )
+        n_bends = N_BENDS + len(self.first)
         self.score = np.zeros(n_bends)
         self.information = np.zeros((n_bends, n_bends))
         self.with_others = np.zeros((n_bends, n_features + 3))
@@ -63,7 +65,6 @@ class BendSums:
         if block.weights is not None:
             precision *= block.weights
         along = (1 - 2 * point.rate) * steps * (1 - steps)
-        first, second = self.pairs
         held = np.clip((features - self.means) / self.spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT)
         held = np.vstack([np.ones(len(held)), held.T])
         spread = np.sqrt(fitted * (1 - fitted))
@@ -74,7 +75,7 @@ class BendSums:
                 along * log_odds**2,
                 along * log_odds**3,
                 tails,
-                spread * held[first] * held[second],
+                spread * held[self.first] * held[self.second],
             ]
         )
         self.score += bends @ (precision * (block.labels - fitted))
