@@ -132,7 +132,7 @@ def boundary_test(
         profile,
         reference,
         bounds=bounds,
-        withheld=reason_to_withhold(null_fit, profile.estimate, profile(profile.estimate), limits),
+        withheld=reason_to_withhold(null_fit, profile.estimate, profile.at_estimate, limits),
         endless_z=tuple(walked(place).endless_z for place in profile.asymmetries)
         if null.anchor_error > 0
         else (),

@@ -115,7 +115,7 @@ def joint_test(
         profile,
         reference,
         bounds=bounds,
-        withheld=reason_to_withhold(null_fit, profile.estimate, profile(profile.estimate), limits),
+        withheld=reason_to_withhold(null_fit, profile.estimate, profile.at_estimate, limits),
         at_anchors=AtAnchors(
             stated_posterior=None if points is None else float(np.mean(equations.stated))
         ),

@@ -117,6 +117,14 @@ class Profile:
         return float(PchipInterpolator(self.asymmetries, self.z)(asymmetry))
 
     @property
+    def at_estimate(self) -> float:
+        """Value of z at the estimate: 0 where it is a root, or z jumps over 0 beside it."""
+        place = self.asymmetries.index(self.estimate)
+        here, last = self.z[place], len(self.z) - 1
+        beside = self.z[min(place + 1, last)] if here > 0 else self.z[max(place - 1, 0)]
+        return 0.0 if here * beside < 0 else here
+
+    @property
     def at_zero(self) -> float:
         """Value of z at no asymmetry: the test itself."""
         return self.z[self.asymmetries.index(0.0)]

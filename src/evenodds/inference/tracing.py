@@ -109,7 +109,9 @@ def find_root(
         return known[asymmetry]
 
     root = _find_root(at, known, limits, precision=1e-4)
-    return root, at(root).z
+    at(root)
+    tried = sorted(place for place, found in known.items() if found.usable or place == root)
+    return root, Profile(tuple(tried), tuple(known[place].z for place in tried), root).at_estimate
 
 
 def _find_root(

@@ -25,7 +25,6 @@ SAME_TOP, SAME_RATE = 0.01, 0.01
 # The climb ends when score times step, the square of the error in standard errors, falls below
 # this.
 LAST_GAIN = 1e-19
-ROUGH_GAIN = 1e-6
 # Or when this many steps are taken, or several in a row gain next to nothing: a curve that
 # is a step creeps on forever.
 MAX_STEPS = 60
@@ -77,21 +76,12 @@ def find_tops(
     plain_coefficients: FloatArray,
     last_gain: float = LAST_GAIN,
 ) -> list[NoisyFit]:
-    """Climb from starts at many noise rates; return the tops that contend, the best first.
-
-    Which tops there are is told from rough climbs; those that contend are climbed to the end.
-    """
-    rough = max(last_gain, ROUGH_GAIN)
+    """Climb from starts at many noise rates; return the tops that contend, the best first."""
     plain = NoisyPoint(plain_coefficients, first_rate(asymmetry), asymmetry)
-    first = climb_noisy(problem, evidence, asymmetry, plain, rough)
+    first = climb_noisy(problem, evidence, asymmetry, plain, last_gain)
     starts = index_starts(problem, evidence, first.point)
-    others = [climb_noisy(problem, evidence, asymmetry, start, rough) for start in starts]
-    return contending(
-        [
-            climb_noisy(problem, evidence, asymmetry, top.point, last_gain)
-            for top in contending([first, *others])
-        ]
-    )
+    others = [climb_noisy(problem, evidence, asymmetry, start, last_gain) for start in starts]
+    return contending([first, *others])
 
 
 def contending(ends: list[NoisyFit]) -> list[NoisyFit]:
