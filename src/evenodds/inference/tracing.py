@@ -129,7 +129,9 @@ def _find_root(
     here, value = 0.0, at(0.0)
     slope = value.slope
     for _ in range(MOST_ROOT_STEPS):
-        if abs(value.z) <= precision or here in limits:
+        # At a limit z may still point beyond it; where it points back, the root lies between.
+        beyond = (here == limits[0] and value.z < 0) or (here == limits[1] and value.z > 0)
+        if abs(value.z) <= precision or beyond:
             return here
         low, high = (here, high) if value.z > 0 else (low, here)
         stride = -value.z / slope if slope < 0 else np.sign(value.z) * LARGEST_STRIDE
