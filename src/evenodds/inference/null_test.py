@@ -66,7 +66,8 @@ def _shown(statistic: BoundaryStatistic | JointStatistic, fitted: FittedRows) ->
         return z
     limits = rate_bounds_of(fitted.problem, fitted.plain_coefficients).limits(WIDEST)
     root = (0.0, 0.0) if null.is_step else find_root(statistic.at, limits)
-    return z if reason_to_withhold(null, *root, limits) is None else math.nan
+    sound = not null.is_step and root[0] not in limits
+    return z if sound or reason_to_withhold(null, *root, limits) is None else math.nan
 
 
 def _equations(rows: Rows, anchors: Anchors, fitted: FittedRows) -> AnchorEquations:

@@ -11,6 +11,7 @@ from evenodds.inference.noise_aware import Direction
 from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
 from evenodds.inference.sketch import Sketch
+from evenodds.inference.tracing import WIDEST
 from evenodds.model.noisy import NoisyFit
 from evenodds.rows.base import Rows
 from evenodds.validation import join_quoted
@@ -60,14 +61,18 @@ def outcome(
     """Return the result of a test from its statistic, its best fit and its profile."""
     rows, anchors = asked.rows, asked.anchors
     if withheld is not None:
-        null, profile = replace(null, z=math.nan), Profile.unknown()
+        # Where no asymmetry fits only because curves turn into steps, the null fit is sound: the
+        # test stands, and its size is not known.
+        if not null.usable or profile.estimate in bounds.limits(WIDEST):
+            null = replace(null, z=math.nan)
+        profile = Profile.unknown()
         endless_z, at_anchors = (), AtAnchors(stated_posterior=at_anchors.stated_posterior)
         checks = [check for check in checks if check is not None and check.name in KEPT]
         sketch = Sketch(n_rows_seen=sketch.n_rows_seen, anchors=(), bins=())
     rate = bounds.rate_within(best.point.rate, profile.estimate)
     return AsymmetryTestResult(
         statistic=null.z,
-        pvalue=math.nan if withheld else reference.pvalue(null.z, asked.alternative),
+        pvalue=math.nan if math.isnan(null.z) else reference.pvalue(null.z, asked.alternative),
         asymmetry=None if withheld else profile.estimate,
         # tau sits on its bound up to rounding, which must not make a rate negative.
         alpha=None if withheld else max(rate - profile.estimate / 2, 0.0),

@@ -7,6 +7,7 @@ from typing import Any, Self, get_args
 from evenodds.errors import InputError
 from evenodds.inference.presented import Presented
 from evenodds.inference.profile import (
+    HAIR,
     Alternative,
     ConfidenceInterval,
     Equivalence,
@@ -189,8 +190,11 @@ class AsymmetryTestResult(Presented):
         """
         if self.withheld:
             check_between(level, "level", 0, 1, closed="neither")
+            rejected = self.pvalue < 1 - level  # then at least the sign is known
+            low = HAIR if rejected and self.statistic > 0 else -1.0
+            high = -HAIR if rejected and self.statistic < 0 else 1.0
             return ConfidenceInterval(
-                low=-1.0, high=1.0, level=level, low_is_limit=True, high_is_limit=True
+                low=low, high=high, level=level, low_is_limit=low == -1, high_is_limit=high == 1
             )
         return self.profile.interval(level, self.alternative, self.reference)
 
@@ -254,7 +258,9 @@ class AsymmetryTestResult(Presented):
         """Return everything as plain Python values, ready for JSON."""
         values = {"schema_version": SCHEMA_VERSION, **asdict(self)}
         if self.withheld:
-            values["statistic"] = values["pvalue"] = values["profile"]["estimate"] = None
+            values["profile"]["estimate"] = None
+            if math.isnan(self.pvalue):
+                values["statistic"] = values["pvalue"] = None
         return values
 
     @classmethod
@@ -262,8 +268,9 @@ class AsymmetryTestResult(Presented):
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
         known = whole_fields(cls, values)
         if known["withheld"]:
-            known["statistic"] = known["pvalue"] = math.nan
             known["profile"] = Profile.unknown()
+            if known["pvalue"] is None:
+                known["statistic"] = known["pvalue"] = math.nan
         known["tolerance"] = tuple(known["tolerance"])
         known["endless_z"] = tuple(known["endless_z"])
         known["flip_rates"] = tuple(FlipRate(**record) for record in known["flip_rates"])

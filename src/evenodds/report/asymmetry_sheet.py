@@ -89,6 +89,8 @@ def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple
         ("test", f"{result.method} ({_settings(result)})"),
         ("alternative", ALTERNATIVES[result.alternative]),
     ]
+    if result.withheld and result.pvalue < significance:
+        lines += [("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}")]
     if not result.withheld:
         lines += [
             ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),

@@ -158,8 +158,9 @@ def _rounded_up(margin: float) -> float:
 
 
 def is_withheld(result: Profiled) -> bool:
-    """Tell whether the numbers of a result are withheld."""
-    return math.isnan(result.pvalue)
+    """Tell whether a result has nothing to say: no number, or no size and no rejection."""
+    sizeless = isinstance(result, AsymmetryTestResult) and result.withheld is not None
+    return math.isnan(result.pvalue) or (sizeless and result.pvalue >= 0.05)
 
 
 def _reason(result: Profiled) -> str:
@@ -221,6 +222,8 @@ def _rejection(result: Profiled, significance: float) -> str:
 
 def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
+    if isinstance(result, AsymmetryTestResult) and result.withheld:
+        return f"How much more often, these data cannot tell: {result.withheld}."
     if result.method == "wald":
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
     more, less = flipped_more(result)
