@@ -96,7 +96,7 @@ class BoundaryStatistic:
         audit = self.fits.problem.audit
         if audit is not None:
             return joint_direction(shape_blind(fit, audit), self.fits.evidence)
-        return boundary_direction(fit, self.equation, grouped_scores(self.fits.problem, fit.point))
+        return self._read(fit, self.equation, self.fits.problem)
 
     def without(self, equations: AnchorEquations, left_out: int) -> float:
         """Return z(0) with equal weights on all anchors but one, from a fit without that one.
@@ -107,21 +107,19 @@ class BoundaryStatistic:
         weights = np.full(n_anchors, 1 / (n_anchors - 1))
         weights[left_out] = 0
         rest = equations.averaged(weights)
-        if not self.fits.problem.samples:
-            return self._refitted(self.fits.problem, rest, 1.0).z
-        sample = self.fits.problem.samples[-1]
-        share = sample.rows.total_weight / self.fits.problem.rows.total_weight
-        before = self._refitted(sample, self.equation, share)
-        after = self._refitted(sample, rest, share)
+        sampled, evidence = self.fits.sampled, rest.evidence()
+        if sampled is None:
+            return self._read(self.fits.refitted(evidence, 0.0), rest, self.fits.problem).z
+        fit = sampled.at(0.0, self.fits.at(0.0).point)
+        before = self._read(fit, self.equation, sampled.problem)
+        fit = sampled.refitted(evidence.scaled(sampled.share), fit.point)
+        after = self._read(fit, rest, sampled.problem)
         error = float(rest.covariance[0, 0])
-        variance = (after.standard_error**2 - error) * share + error
+        variance = (after.standard_error**2 - error) * sampled.share + error
         return (self.at(0.0).distance + after.distance - before.distance) / float(variance**0.5)
 
-    def _refitted(
-        self, problem: NoisyProblem, equation: AnchorEquations, share: float
-    ) -> Direction:
-        """Return the statistic at no asymmetry with another equation, on a share of the rows."""
-        fit = self.fits.refitted(problem, equation.evidence().scaled(share), 0.0)
+    @staticmethod
+    def _read(fit: NoisyFit, equation: AnchorEquations, problem: NoisyProblem) -> Direction:
         return boundary_direction(fit, equation, grouped_scores(problem, fit.point))
 
 

@@ -1,5 +1,8 @@
 """One fit for each hypothesised asymmetry, each started from its neighbours."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from evenodds.model.evidence import Evidence
@@ -9,12 +12,15 @@ from evenodds.model.noisy import (
     climb_noisy,
     contending,
     find_tops,
+    rate_bounds,
 )
 from evenodds.model.noisy_chord import finish_noisy
 from evenodds.model.noisy_problem import NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint
 from evenodds.validation import FloatArray
 
+# A fit on a sample may stop this far short, in squared standard errors of the sample.
+LAST_GAIN_ON_SAMPLE = 1e-4
 # Asymmetries this far from where tops were last looked for are searched afresh.
 SEARCH_EVERY = 0.1
 
@@ -40,6 +46,7 @@ class NullFits:
         self._near = near  # a fit with other evidence, to start from where rows are many
         self._tops: dict[float, list[NoisyFit]] = {}
         self._searched: list[float] = []
+        self.sampled = SampledFits(problem, evidence) if problem.samples else None
 
     def at(self, asymmetry: float) -> NoisyFit:
         """Return the null fit for a hypothesised asymmetry."""
@@ -48,9 +55,10 @@ class NullFits:
             self._tops[asymmetry] = tops
         return self._tops[asymmetry][0]
 
-    def refitted(self, problem: NoisyProblem, evidence: Evidence, asymmetry: float) -> NoisyFit:
+    def refitted(self, evidence: Evidence, asymmetry: float) -> NoisyFit:
         """Return the fit with other evidence, from where these fits are."""
         self.at(asymmetry)
+        problem = self.problem
         ends = [
             climb_noisy(problem, evidence, asymmetry, top.point, problem.last_gain)
             for top in self._tops[asymmetry]
@@ -60,7 +68,10 @@ class NullFits:
     def _first(self, asymmetry: float) -> list[NoisyFit]:
         problem, evidence = self.problem, self.evidence
         if not problem.samples:
-            return self._search(asymmetry)
+            known = [] if self._near is None else [self._near.point]
+            return self._search(
+                asymmetry, [climb_noisy(problem, evidence, asymmetry, point) for point in known]
+            )
         if self._near is not None:
             return [finish_noisy(problem, evidence, self._near, 1.0)]
         total, gain = problem.rows.total_weight, problem.last_gain
@@ -77,15 +88,19 @@ class NullFits:
             )
         return [finish_noisy(problem, evidence, tops[0], share)]
 
-    def _search(self, asymmetry: float) -> list[NoisyFit]:
-        """Look for all tops, from scratch."""
+    def _search(self, asymmetry: float, known: Sequence[NoisyFit] = ()) -> list[NoisyFit]:
+        """Look for all tops, besides those that are known."""
         self._searched.append(asymmetry)
-        return find_tops(self.problem, self.evidence, asymmetry, self._plain)
+        return find_tops(self.problem, self.evidence, asymmetry, self._plain, known=known)
 
     def _nearby(self, asymmetry: float) -> list[NoisyFit]:
         """Fit from where the nearest fits lead."""
         known = sorted(self._tops, key=lambda other: abs(other - asymmetry))[:3]
         nearest = self._tops[known[0]]
+        if self.sampled is not None:
+            problem, share = self.problem, self.sampled.share
+            pilot = self.sampled.carried(nearest[0].point, asymmetry)
+            return [finish_noisy(problem, self.evidence, pilot, share, problem.last_gain)]
         starts = [along_the_tangent(top, self.evidence, asymmetry) for top in nearest]
         if len(known) == 3 and abs(asymmetry - known[0]) <= 2 * (max(known) - min(known)):
             starts[0] = _between([self._tops[other][0].point for other in known], asymmetry)
@@ -95,9 +110,41 @@ class NullFits:
         ]
         tops = contending(ends)
         far = all(abs(asymmetry - searched) > SEARCH_EVERY for searched in self._searched)
-        if (far and not self.problem.samples) or tops[0].is_step:
-            tops = contending([*tops, *self._search(asymmetry)])
+        if far or tops[0].is_step:
+            tops = self._search(asymmetry, tops)
         return tops
+
+
+class SampledFits:
+    """Null fits on a sample of the rows: they cost little and move as those of all rows do."""
+
+    def __init__(self, problem: NoisyProblem, evidence: Evidence) -> None:
+        self.problem = problem.samples[-1]
+        self.share = self.problem.rows.total_weight / problem.rows.total_weight
+        self.evidence = evidence.scaled(self.share)
+        self._known: dict[float, NoisyFit] = {}
+
+    def at(self, asymmetry: float, start: NoisyPoint) -> NoisyFit:
+        """Return the fit of the sample, from where a fit of all rows is."""
+        if asymmetry not in self._known:
+            self._known[asymmetry] = self.refitted(self.evidence, start)
+        return self._known[asymmetry]
+
+    def refitted(self, evidence: Evidence, start: NoisyPoint) -> NoisyFit:
+        """Return the fit of the sample with evidence of its own."""
+        return climb_noisy(self.problem, evidence, start.asymmetry, start, LAST_GAIN_ON_SAMPLE)
+
+    def carried(self, point: NoisyPoint, asymmetry: float) -> NoisyFit:
+        """Return where a fit of all rows moves with the asymmetry, as the sample shows it."""
+        here = self.at(point.asymmetry, point)
+        there = self.at(asymmetry, along_the_tangent(here, self.evidence, asymmetry))
+        low, high = rate_bounds(asymmetry)
+        moved = NoisyPoint(
+            point.coefficients + there.point.coefficients - here.point.coefficients,
+            min(max(point.rate + there.point.rate - here.point.rate, low), high),
+            asymmetry,
+        )
+        return replace(there, here=replace(there.here, point=moved))
 
 
 def _between(points: list[NoisyPoint], asymmetry: float) -> NoisyPoint:

@@ -4,6 +4,7 @@ The likelihood is not concave in (theta, tau): the climb is damped, keeps tau wi
 bounds, and starts from several noise rates (`noisy_starts`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,8 @@ LARGEST_RATE = 0.49
 # differ by less than this much, and in the noise rate by less than that, are one.
 CONTENDING = 10.0
 SAME_TOP, SAME_RATE = 0.01, 0.01
+# A climb that comes this close below a known top, in squared standard errors, would end there.
+SAME_HILL = 0.25
 # The climb ends when score times step, the square of the error in standard errors, falls below
 # this.
 LAST_GAIN = 1e-19
@@ -75,13 +78,19 @@ def find_tops(
     asymmetry: float,
     plain_coefficients: FloatArray,
     last_gain: float = LAST_GAIN,
+    *,
+    known: Sequence[NoisyFit] = (),
 ) -> list[NoisyFit]:
-    """Climb from starts at many noise rates; return the tops that contend, the best first."""
+    """Climb from starts at many noise rates; return the tops that contend, the best first.
+
+    Tops that are known already are among them, and no climb goes up the same hill again.
+    """
     plain = NoisyPoint(plain_coefficients, first_rate(asymmetry), asymmetry)
-    first = climb_noisy(problem, evidence, asymmetry, plain, last_gain)
-    starts = index_starts(problem, evidence, first.point)
-    others = [climb_noisy(problem, evidence, asymmetry, start, last_gain) for start in starts]
-    return contending([first, *others])
+    first = climb_noisy(problem, evidence, asymmetry, plain, last_gain, known=known)
+    tops = [*known, first]
+    for start in index_starts(problem, evidence, first.point):
+        tops.append(climb_noisy(problem, evidence, asymmetry, start, last_gain, known=tops))
+    return contending(tops)
 
 
 def contending(ends: list[NoisyFit]) -> list[NoisyFit]:
@@ -109,11 +118,13 @@ def climb_noisy(
     *,
     rates: tuple[float, float] | None = None,
     patience: int = MAX_CREEPING,
+    known: Sequence[NoisyFit] = (),
 ) -> NoisyFit:
     """Climb by damped Fisher scoring with the noise rate between its bounds.
 
     `rates` replaces the bounds; equal ones hold the noise rate where it is. `patience` is the
-    number of steps in a row that may gain next to nothing.
+    number of steps in a row that may gain next to nothing. Close below one of the `known` tops
+    the climb ends with that one.
     """
     bounds = rates or rate_bounds(asymmetry)
     rate = min(max(start.rate, bounds[0]), bounds[1])
@@ -122,8 +133,8 @@ def climb_noisy(
     objective = here.log_likelihood - evidence.penalty(theta)
     damping, creeping = 0.0, 0
     secant: Secant | None = None
+    score, information = reduced(here, evidence)
     for step_number in range(1, max(MAX_STEPS, patience) + 1):
-        score, information = reduced(here, evidence)
         free = _free(here.point.rate, score[-1], bounds)
         step = _step(score, information, free, damping, secant)
         step = _within_bounds(step, information, score, here.point.rate, bounds)
@@ -135,11 +146,15 @@ def climb_noisy(
         # Near the top the gain drowns in the rounding of the sum; trust the derivatives there.
         rounding = 1e-13 * abs(objective)
         if reached > objective or (gain < 1e-6 and reached > objective - rounding):
-            new_score, _ = reduced(there, evidence)
-            secant = Secant(step, score - new_score, free)
+            before = score
+            score, information = reduced(there, evidence)
+            secant = Secant(step, before - score, free)
             creep = CREEP_OF_STEPS if _is_step(there) else CREEP
             creeping = creeping + 1 if reached - objective < creep < gain else 0
             here, objective = there, reached
+            top = _top_of_hill(here.point, objective, known, evidence)
+            if top is not None:
+                return top
             damping = damping / 10 if damping > 1e-6 else 0.0
             if creeping == patience:
                 return NoisyFit(here, objective, free, False, step_number)
@@ -149,6 +164,21 @@ def climb_noisy(
             if damping > 1e12:
                 return NoisyFit(here, objective, free, False, step_number)
     return NoisyFit(here, objective, free, False, step_number)
+
+
+def _top_of_hill(
+    point: NoisyPoint, objective: float, known: Sequence[NoisyFit], evidence: Evidence
+) -> NoisyFit | None:
+    """Return the known top that a climb is about to reach."""
+    for top in known:
+        off_rate = point.rate - top.point.rate
+        if objective > top.objective or abs(off_rate) > SAME_RATE or top.is_step:
+            continue
+        off = np.append(point.coefficients - top.point.coefficients, off_rate)
+        distance = off @ top.here.information[:-1, :-1] @ off
+        if distance + off[:-1] @ evidence.precision @ off[:-1] < SAME_HILL:
+            return top
+    return None
 
 
 def asymmetry_direction(fit: NoisyFit) -> FloatArray:
@@ -222,7 +252,9 @@ def _step(
     """Return the damped scoring step; tau stands still where it is not free."""
     n_free = len(score) if free else len(score) - 1
     block = information[:n_free, :n_free]
-    inverse = symmetric_inverse(block + damping * np.diag(block.diagonal()))
+    if damping > 0:
+        block = block + damping * np.diag(block.diagonal())
+    inverse = symmetric_inverse(block)
     if secant is not None and secant.free == free:
         inverse = with_secant(inverse, secant.step[:n_free], secant.change[:n_free])
     step = np.zeros(len(score))

@@ -25,7 +25,11 @@ MAX_CHORD_PASSES = 8
 
 
 def finish_noisy(
-    problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: float
+    problem: NoisyProblem,
+    evidence: Evidence,
+    pilot: NoisyFit,
+    share: float,
+    last_gain: float = LAST_CHORD_GAIN,
 ) -> NoisyFit:
     """Carry a fit on a share of the rows to all of them, mostly by cheap passes.
 
@@ -35,11 +39,13 @@ def finish_noisy(
     """
     start = pilot.point
     if pilot.rate_is_free and not pilot.is_step:
-        start = _chord(problem, evidence, pilot, share)
+        start = _chord(problem, evidence, pilot, share, last_gain)
     return climb_noisy(problem, evidence, start.asymmetry, start, problem.last_gain)
 
 
-def _chord(problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: float) -> NoisyPoint:
+def _chord(
+    problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: float, last_gain: float
+) -> NoisyPoint:
     """Return a point close to the optimum on all rows, or the best seen if passes diverge."""
     bounds = rate_bounds(pilot.point.asymmetry)
     scaled = replace(pilot.here, information=pilot.here.information / share)
@@ -53,7 +59,7 @@ def _chord(problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: fl
         if not 0 <= gain < size:
             return point
         following = moved_point(point, evidence, step, bounds)
-        if gain <= LAST_CHORD_GAIN or not bounds[0] < following.rate < bounds[1]:
+        if gain <= last_gain or not bounds[0] < following.rate < bounds[1]:
             return following
         next_score = reduced_score(problem.score(following), following, evidence)
         inverse = with_secant(inverse, step, score - next_score)

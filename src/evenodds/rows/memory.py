@@ -1,11 +1,11 @@
 """Rows already in memory: a 2-D array, or the columns of a data frame.
 
-Neither is ever copied whole. An array is read through views, columns are
-gathered into one small block at a time.
+Neither is ever copied whole. An array is read through views, columns are gathered into one
+small block at a time; only a sample of the rows becomes an array of its own.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,19 +26,22 @@ class RowDetails:
     n_groups: int | None = None
     feature_names: tuple[str, ...] | None = None
 
+    def of(self, rows: IntArray) -> "RowDetails":
+        """Return what accompanies some of the rows."""
+        return replace(
+            self,
+            labels=replace(self.labels, values=self.labels.values[rows]),
+            weights=None if self.weights is None else self.weights[rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
 
 class MemoryRows(Rows):
-    """Rows in memory, all of them or a chosen few."""
+    """Rows in memory."""
 
-    def __init__(
-        self,
-        n_features: int,
-        details: RowDetails,
-        chosen: IntArray | None = None,
-        block_rows: int | None = None,
-    ) -> None:
+    def __init__(self, n_features: int, details: RowDetails, block_rows: int | None = None) -> None:
         self.n_features = n_features
-        self.n_rows = len(details.labels) if chosen is None else len(chosen)
+        self.n_rows = len(details.labels)
         self.feature_names = details.feature_names
         self.positive = details.labels.positive
         self.negative = details.labels.negative
@@ -48,36 +51,29 @@ class MemoryRows(Rows):
         if weights is None:
             self.n_counted, self.total_weight = self.n_rows, float(self.n_rows)
         else:
-            seen = weights if chosen is None else weights[chosen]
-            self.n_counted, self.total_weight = int(np.count_nonzero(seen)), float(seen.sum())
+            self.n_counted = int(np.count_nonzero(weights))
+            self.total_weight = float(weights.sum())
         self._details = details
-        self._chosen = chosen
         self._block_rows = block_rows or rows_in_a_block(n_features)
 
     @abstractmethod
     def _features(self, rows: slice | IntArray) -> FloatArray:
         """Return the features of these rows as float64."""
 
-    @abstractmethod
-    def _with_chosen(self, chosen: IntArray) -> "MemoryRows":
-        """Return the same source restricted to the rows numbered in `chosen`."""
-
     def sum_over_rows(self, empty: S) -> S:
         for start in range(0, self.n_rows, self._block_rows):
             empty.add(self._block(start))
         return empty
 
-    def thinned(self, step: int, rng: np.random.Generator) -> "MemoryRows":
+    def thinned(self, step: int, rng: np.random.Generator) -> "ArrayRows":
         # One row drawn from each run of `step`: random, yet it follows any order in the data.
         rows = np.arange(0, self.n_rows - step + 1, step)
         rows += rng.integers(0, step, size=len(rows))
-        return self._with_chosen(rows if self._chosen is None else self._chosen[rows])
+        # Gathered once: rows picked out of a long table again in every pass cost more than sums.
+        return ArrayRows(self._features(rows), self._details.of(rows), self._block_rows)
 
     def _block(self, start: int) -> Block:
-        stop = min(start + self._block_rows, self.n_rows)
-        rows: slice | IntArray = slice(start, stop)
-        if self._chosen is not None:
-            rows = self._chosen[rows]
+        rows = slice(start, min(start + self._block_rows, self.n_rows))
         details = self._details
         return Block(
             features=self._features(rows),
@@ -92,21 +88,14 @@ class ArrayRows(MemoryRows):
     """Rows of a 2-D array of any numeric type and memory order."""
 
     def __init__(
-        self,
-        features: NDArray[Any],
-        details: RowDetails,
-        chosen: IntArray | None = None,
-        block_rows: int | None = None,
+        self, features: NDArray[Any], details: RowDetails, block_rows: int | None = None
     ) -> None:
-        super().__init__(features.shape[1], details, chosen, block_rows)
+        super().__init__(features.shape[1], details, block_rows)
         self._array = features
 
     def _features(self, rows: slice | IntArray) -> FloatArray:
         # C order: both matrix products of a pass then run along the rows.
         return np.ascontiguousarray(self._array[rows], dtype=np.float64)
-
-    def _with_chosen(self, chosen: IntArray) -> "ArrayRows":
-        return ArrayRows(self._array, self._details, chosen, self._block_rows)
 
 
 class ColumnRows(MemoryRows):
@@ -116,10 +105,9 @@ class ColumnRows(MemoryRows):
         self,
         columns: tuple[NDArray[Any], ...],
         details: RowDetails,
-        chosen: IntArray | None = None,
         block_rows: int | None = None,
     ) -> None:
-        super().__init__(len(columns), details, chosen, block_rows)
+        super().__init__(len(columns), details, block_rows)
         self._columns = columns
 
     def _features(self, rows: slice | IntArray) -> FloatArray:
@@ -129,6 +117,3 @@ class ColumnRows(MemoryRows):
         for number, column in enumerate(self._columns[1:], start=1):
             features[:, number] = column[rows]
         return features
-
-    def _with_chosen(self, chosen: IntArray) -> "ColumnRows":
-        return ColumnRows(self._columns, self._details, chosen, self._block_rows)
