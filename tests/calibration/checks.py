@@ -19,6 +19,7 @@ from evenodds.model.bending.free_rates import fit_free_rates
 from evenodds.rows.source import read_rows
 from evenodds.simulation.setting import Setting
 from tests.calibration.rare import logistic_world, most_rejections
+from tests.calibration.result_checks import RESULT_CELLS, ResultCell
 
 WORLDS = {
     "two features": (0.5, 2, "normal"),
@@ -57,6 +58,11 @@ class AnchorCell:
     kind: str
     k: int
     n: int = 2000
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """Check, labels and anchors, for the table."""
+        return "anchors and curve", f"{self.world}, {self.noise}", f"{self.k} {self.kind}"
 
     def flags(self, seed: int, run: int) -> tuple[bool, bool]:
         """Return whether the anchors are doubted, and whether the check could not tell."""
@@ -102,6 +108,11 @@ class LinkCell:
     noise: str
     n: int
 
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """Check, labels and anchors, for the table."""
+        return "link", f"{self.world}, {self.noise}", ""
+
     def flags(self, seed: int, run: int) -> tuple[bool, bool]:
         """Return whether the link is doubted, and whether the check could not tell."""
         rng = np.random.default_rng([seed, run])
@@ -132,8 +143,10 @@ LOGISTIC = tuple(
 BENT = tuple(LinkCell(world, noise, 8000) for world in BENDS for noise in ("clean", "uniform .2"))
 
 
-def needed(cell: AnchorCell | LinkCell) -> float | None:
+def needed(cell: AnchorCell | LinkCell | ResultCell) -> float | None:
     """Return the power that a cell must have; None where the level is measured."""
+    if isinstance(cell, ResultCell):
+        return cell.asked
     if isinstance(cell, LinkCell):
         if cell.world not in BENDS:
             return None
@@ -149,23 +162,22 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     runs, failures, started = options.runs, 0, time.process_time()
-    levels = len(HONEST) + len(LOGISTIC)
+    cells = (*HONEST, *WRONG, *LOGISTIC, *BENT, *RESULT_CELLS)
+    levels = sum(needed(cell) is None for cell in cells)
     most = most_rejections(runs, levels, DOUBT_BELOW)
     print(f"Doubted in {runs} runs; level at most {most / runs:.3f} at nominal {DOUBT_BELOW:g}\n")
-    print("| check | world | labels | anchors | rows | doubted | cannot tell |")
-    print("|---|---|---|---|---|---|---|")
+    print("| check | labels | anchors | rows | doubted | says nothing |")
+    print("|---|---|---|---|---|---|")
     with ProcessPoolExecutor(options.workers) as pool:
-        for cell in (*HONEST, *WRONG, *LOGISTIC, *BENT):
+        for cell in cells:
             found = list(pool.map(partial(cell.flags, 23), range(runs), chunksize=10))
             doubted, untold = np.sum(found, axis=0)
             wanted = needed(cell)
             low = None if wanted is None else stats.binom.ppf(1e-3, runs, wanted)
             bad = doubted > most if low is None else doubted < low
             failures += bool(bad)
-            name = "link" if isinstance(cell, LinkCell) else "anchors and curve"
-            kind = "" if isinstance(cell, LinkCell) else f"{cell.k} {cell.kind}"
             print(
-                f"| {name} | {cell.world} | {cell.noise} | {kind} | {cell.n:,} | "
+                f"| {' | '.join(cell.columns)} | {cell.n:,} | "
                 f"{doubted / runs:.3f} | {untold / runs:.3f} |"
                 + ("  <-- out of bounds" if bad else ""),
                 flush=True,

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.calibration.checks import AnchorCell, LinkCell
 from tests.calibration.rare import most_rejections
+from tests.calibration.result_checks import RESULT_CELLS
 
 
 def _doubted(cell, runs):
@@ -34,3 +36,10 @@ def test_logistic_labels_rarely_look_bent():
 @pytest.mark.parametrize("bend", ["quadratic index", "interaction"])
 def test_bends_are_seen(bend):
     assert _doubted(LinkCell(bend, "uniform .2", 8000), 6) >= 5
+
+
+@pytest.mark.parametrize("check", ["curve (wald)", "audit fits"])
+def test_checks_of_a_result_doubt_what_they_should(check):
+    honest, *_, wrong = [cell for cell in RESULT_CELLS if cell.check == check]
+    assert _doubted(honest, 25) <= most_rejections(25, 2, 0.01)
+    assert _doubted(wrong, 15) >= stats.binom.ppf(1e-3, 15, wrong.asked)

@@ -68,10 +68,10 @@ def groups_check(rows: Rows) -> Diagnostic | None:
     if rows.n_groups is None:
         return None
     few = rows.n_groups < FEW_GROUPS
-    verdict = "too few for a variance by groups" if few else "enough for a variance by groups"
+    verdict = ": too few for a variance by groups" if few else ""
     return Diagnostic(
         name="groups",
-        message=f"There are {rows.n_groups:,} groups: {verdict}.",
+        message=f"There are {rows.n_groups:,} groups{verdict}.",
         concern=few,
         statistic=float(rows.n_groups),
     )

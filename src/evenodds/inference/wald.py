@@ -200,7 +200,7 @@ def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
         )
     else:
         message = (
-            "The labels show no flattening of the logistic curve, so little noise of any kind "
+            "No flattening of the logistic curve was seen, as noise would cause "
             f"(z = {statistic:.1f})."
         )
     return Diagnostic(

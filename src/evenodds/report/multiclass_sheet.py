@@ -163,7 +163,7 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
 
 def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
     seen = {check.name: check for check in result.diagnostics}
-    link, step = seen["link"], seen["step"]
+    link, step = seen.get("link"), seen["step"]
     anchors = [c for r in result.tested for c in r.diagnostics if c.name == "anchors and curve"]
     contradicted = sum(check.concern for check in anchors)
     return [
@@ -182,8 +182,8 @@ def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
         ),
         Assumption(
             statement="Log-odds between any two classes are linear in the columns.",
-            seen=link.message,
-            concern=link.concern,
+            seen=UNSEEN if link is None else link.message,
+            concern=link is not None and link.concern,
         ),
         Assumption(
             statement="Many rows lie between the classes.", seen=step.message, concern=step.concern

@@ -100,8 +100,8 @@ def agreement_check(
     )
 
 
-def direction_check(line: NoiseFit) -> Diagnostic:
-    """Say whether the line rises, and asks for no flip rate below zero, as noise demands."""
+def direction_check(line: NoiseFit) -> Diagnostic | None:
+    """Doubt a line that does not rise, or asks for a flip rate below zero; no noise does."""
     slope = 1 - float(line.rates.sum())
     spread = float(line.covariance.sum()) ** 0.5
     if slope < FAR_FROM_ZERO * spread:
@@ -109,15 +109,14 @@ def direction_check(line: NoiseFit) -> Diagnostic:
     spreads = line.covariance.diagonal() ** 0.5
     distances = line.rates / spreads
     name, distance = min(zip(("alpha", "beta"), distances, strict=True), key=lambda x: x[1])
-    below = float(distance) < -FAR_FROM_ZERO
+    if float(distance) >= -FAR_FROM_ZERO:
+        return None
     message = (
         f"The line puts {name} {-distance:.1f} standard errors below zero, which no noise does: "
         "labels are surer than the stated posteriors. The expert may be too timid, or the "
         "tolerance too small."
-        if below
-        else "No flip rate of the line is clearly below zero."
     )
-    return Diagnostic(name="direction", message=message, concern=below, statistic=float(distance))
+    return Diagnostic(name="direction", message=message, concern=True, statistic=float(distance))
 
 
 def noise_check(rows_on_slope: float, line: NoiseFit, n_features: int) -> Diagnostic | None:

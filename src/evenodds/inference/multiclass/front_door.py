@@ -197,7 +197,7 @@ def run_on_class_rows(
             records[place] = tested_record(records[place], *tested[split])
     withheld = [record for record in records if record.withheld is not None]
     flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
-    enough = rows_check(rows, counts)
+    enough, bent = rows_check(rows, counts), shape_check(problem, best)
     return MulticlassTestResult(
         scheme=scheme,
         classes=names,
@@ -208,7 +208,7 @@ def run_on_class_rows(
         n_features=rows.features.shape[1],
         diagnostics=(
             curve_check(null),
-            shape_check(problem, best),
+            *([bent] if bent is not None else []),
             *([enough] if enough.concern or not withheld else []),
             *([withheld_check(withheld)] if withheld else []),
             *data_notes(rows.rows),
