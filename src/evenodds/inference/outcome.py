@@ -139,15 +139,9 @@ def bound_check(
     if asymmetry not in limits and within >= rate:
         return None
     alpha, beta = within - asymmetry / 2, within + asymmetry / 2
-    name, largest = (
-        ("beta", bounds.beta)
-        if bounds.beta - beta < bounds.alpha - alpha
-        else (
-            "alpha",
-            bounds.alpha,
-        )
-    )
-    labels = "positive" if name == "beta" else "negative"
+    name, labels, largest = "alpha", "negative", bounds.alpha
+    if bounds.beta - beta < bounds.alpha - alpha:
+        name, labels, largest = "beta", "positive", bounds.beta
     return Diagnostic(
         name="largest rate",
         message=(

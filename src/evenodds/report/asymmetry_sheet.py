@@ -8,6 +8,7 @@ from evenodds.report.reproduce import python_call
 from evenodds.report.sheet import Key, Sheet, SheetPicture, versions
 from evenodds.report.verdict import (
     headline,
+    is_withheld,
     name_interval,
     never_shown,
     next_steps,
@@ -89,11 +90,10 @@ def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple
         ("test", f"{result.method} ({_settings(result)})"),
         ("alternative", ALTERNATIVES[result.alternative]),
     ]
-    if result.withheld and result.pvalue < significance:
+    if not is_withheld(result, significance):
         lines += [("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}")]
     if not result.withheld:
         lines += [
-            ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
             ("asymmetry", f"beta - alpha = {result.profile.estimate:+.3f}"),
             ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
         ]
@@ -118,15 +118,16 @@ def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple
 
 
 def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
+    evidence = Key(
+        "Evidence against equal flips",
+        show_pvalue(result.pvalue),
+        f"z = {with_minus(f'{result.statistic:.2f}')}, {result.method} test",
+    )
     if result.withheld:
-        return ()
+        return (evidence,) if result.pvalue < view.significance else ()
     interval = result.confidence_interval(1 - view.significance)
     keys = (
-        Key(
-            "Evidence against equal flips",
-            show_pvalue(result.pvalue),
-            f"z = {with_minus(f'{result.statistic:.2f}')}, {result.method} test",
-        ),
+        evidence,
         Key(
             "Asymmetry, beta − alpha",
             with_minus(f"{result.profile.estimate:+.3f}"),

@@ -20,7 +20,7 @@ CANNOT_TELL: Final = "These data cannot tell"
 
 def verdict(result: Profiled, significance: float = 0.05) -> str:
     """Return the outcome of a test of an asymmetry in two or three sentences."""
-    if is_withheld(result):
+    if is_withheld(result, significance):
         return f"{CANNOT_TELL}: {_reason(result)}."
     interval = result.confidence_interval(1 - significance)
     if result.pvalue < significance:
@@ -48,7 +48,7 @@ def verdict(result: Profiled, significance: float = 0.05) -> str:
 
 def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
-    if is_withheld(result):
+    if is_withheld(result, significance):
         return f"{CANNOT_TELL} whether one class is flipped more often."
     more, less = flipped_more(result)
     doubted = _doubted(result)
@@ -93,7 +93,7 @@ def next_steps(
 
     With a `margin`, what it already shows is not asked for again.
     """
-    if is_withheld(result):
+    if is_withheld(result, significance):
         return [
             "Collect more rows, or use fewer columns: those that an expert would look at.",
             "Or look up the true label of some rows, and test these with audit_test.",
@@ -108,8 +108,16 @@ def next_steps(
             steps += _equivalence_step(result.smallest_margin(significance))
         return steps
     more, less = flipped_more(result)
+    doubts = [f"{settle}."] if _doubted(result) else []
+    if _sizeless(result):
+        return [
+            *doubts,
+            "To learn how much more often, look up the true label of some rows of either label and "
+            "test these with audit_test.",
+            f"Relabel: have an expert look again at rows labelled {less} that look like {more}.",
+        ]
     return [
-        *([f"{settle}."] if _doubted(result) else []),
+        *doubts,
         f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
         "evenodds test --flips flips.csv ranks them.",
         "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "
@@ -157,10 +165,14 @@ def _rounded_up(margin: float) -> float:
     return math.ceil(1000 * margin) / 1000
 
 
-def is_withheld(result: Profiled) -> bool:
+def is_withheld(result: Profiled, significance: float) -> bool:
     """Tell whether a result has nothing to say: no number, or no size and no rejection."""
-    sizeless = isinstance(result, AsymmetryTestResult) and result.withheld is not None
-    return math.isnan(result.pvalue) or (sizeless and result.pvalue >= 0.05)
+    return math.isnan(result.pvalue) or (_sizeless(result) and result.pvalue >= significance)
+
+
+def _sizeless(result: Profiled) -> bool:
+    """Tell whether estimate, rates and interval are withheld."""
+    return isinstance(result, AsymmetryTestResult) and result.withheld is not None
 
 
 def _reason(result: Profiled) -> str:

@@ -1,11 +1,16 @@
 """The words: what they must say and must never say, not how they say it."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.profile import ConfidenceInterval
+from evenodds.inference.profile import ConfidenceInterval, Profile
+from evenodds.report.asymmetry_sheet import asymmetry_sheet
 from evenodds.report.verdict import (
+    headline,
     next_steps,
     prior_verdict,
     refused_margin,
@@ -13,6 +18,7 @@ from evenodds.report.verdict import (
     show_pvalue,
     verdict,
 )
+from evenodds.report.view import View
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +113,35 @@ def test_a_narrow_interval_gets_another_digit(low, high, shown):
         low=low, high=high, level=0.95, low_is_limit=False, high_is_limit=False
     )
     assert show_interval(interval) == shown
+
+
+def without_size(result, pvalue):
+    """Return a result whose size is withheld, with another p-value."""
+    why = "no asymmetry that the labels allow brings the curve to the anchors"
+    none = {"asymmetry": None, "alpha": None, "beta": None, "endless_z": ()}
+    return replace(result, withheld=why, pvalue=pvalue, profile=Profile.unknown(), **none)
+
+
+def test_a_rejection_without_a_size_stands_and_gives_none(lost_positives):
+    result = without_size(lost_positives, 0.001)
+    sheet = asymmetry_sheet(result, View())
+    assert "rejected" in sheet.verdict
+    assert "How much more often, these data cannot tell" in sheet.verdict
+    assert [key.value for key in sheet.keys] == ["p = 0.001"]
+    assert not any("--flips" in step or "alpha" in step for step in sheet.next_steps)
+    assert any("audit_test" in step for step in sheet.next_steps)
+
+
+def test_whether_a_result_without_a_size_says_anything_follows_the_significance(lost_positives):
+    result = without_size(lost_positives, 0.03)
+    assert "rejected" in verdict(result, 0.05)
+    assert verdict(result, 0.01).startswith("These data cannot tell")
+    assert headline(result, 0.01).startswith("These data cannot tell")
+    assert not asymmetry_sheet(result, View(significance=0.01)).keys
+
+
+def test_a_result_without_a_size_survives_json(lost_positives):
+    result = without_size(lost_positives, 0.03)
+    again = type(result).from_dict(json.loads(json.dumps(result.to_dict())))
+    assert verdict(again) == verdict(result)
+    assert again.to_dict()["asymmetry"] is None
