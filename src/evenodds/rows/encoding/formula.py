@@ -22,7 +22,7 @@ from evenodds.rows.encoding.levels import learn_levels
 from evenodds.rows.encoding.teaching import TEACHING_ROWS, teaching_rows
 from evenodds.rows.selection import Selection
 from evenodds.rows.tables.base import Table
-from evenodds.rows.values import is_missing_in, kind_of, numbers
+from evenodds.rows.values import is_missing_in, kind_of, measurements
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _as_frame(
         column = batch.column(name)
         column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         if known is None:
-            read[name] = numbers(column)
+            read[name] = measurements(column, name, called)
             if name not in categories:  # whole numbers would wrap around in products
                 read[name] = read[name].astype(np.float64)
             continue
