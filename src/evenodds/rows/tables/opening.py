@@ -126,6 +126,8 @@ def _needed() -> str:
 
 def _from_stdin(choose: Choice, text_if_mixed: Collection[str]) -> Table:
     """Copy standard input to a temporary file, since types may need a second look."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input is closed: pipe a CSV file into the command.")
     if sys.stdin.isatty():
         raise InputError("standard input is a terminal: pipe a CSV file into the command.")
     with tempfile.TemporaryDirectory(prefix="evenodds-") as folder:

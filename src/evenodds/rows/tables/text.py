@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1024 * 1024
 LONGEST_HEADER = 16 * 1024 * 1024
 MOST_COLUMNS = 20_000
+# A line end by itself, outside of quotes.
+BARE_RETURN = re.compile(rb'^(?:[^"\r]|"[^"]*"|\r(?=\n))*+\r')
 # How the reader says which value does not fit the type of its column.
 MISFIT = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'",
@@ -62,7 +64,10 @@ class TextFile:
                 f"{self.name} has {n_columns:,} columns or more, but at most {MOST_COLUMNS:,} can "
                 "be read: give one row a case and one column a feature, or keep fewer columns."
             )
-        names = _split(line, self.delimiter)
+        try:
+            names = _split(line, self.delimiter)
+        except csv.Error as error:
+            raise InputError(unreadable(Path(self.name), self.kind, error)) from None
         self._refuse_other_separator(names)
         refuse_repeated(names, self.name)
         return names
@@ -185,12 +190,13 @@ def _first_line(file: Any) -> bytes:
         if not more:
             break
         line += more
-    return line
+    ended = BARE_RETURN.search(line)
+    return line if ended is None else line[: ended.end()]
 
 
 def _split(line: bytes, delimiter: str) -> tuple[str, ...]:
     text = line.decode("utf-8-sig", errors="replace")
-    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    rows = list(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter))
     return tuple(rows[0]) if rows else ("",)
 
 
