@@ -148,9 +148,10 @@ def test_files_with_other_types_of_number_are_one_table(tmp_path):
     assert (fits[0].coefficients == fits[1].coefficients).all()
 
 
-@pytest.mark.parametrize("column", ["a", "label"])
-def test_files_of_other_kinds_get_a_sentence(tmp_path, column):
-    other = 5 if column == "label" else "five"
+@pytest.mark.parametrize(
+    ("column", "other"), [("a", "five"), ("label", pd.Timestamp("2024-01-01"))]
+)
+def test_files_of_other_kinds_get_a_sentence(tmp_path, column, other):
     folder = in_two_files(
         tmp_path / "parts", pd.DataFrame.copy, lambda part: part.assign(**{column: other})
     )

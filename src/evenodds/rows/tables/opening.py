@@ -62,7 +62,8 @@ def open_table(
     if kinds <= TEXT.keys():
         table = _parse(text_files(paths), name, choose, text_if_mixed)
     elif kinds <= BINARY.keys():
-        table = one_after_another([BINARY[p.suffix.lower()](p) for p in paths], name)
+        tables = [BINARY[path.suffix.lower()](path) for path in paths]
+        table = one_after_another(tables, name, text_if_mixed)
     else:
         raise InputError(
             f"{name} holds files of different kinds ({join_quoted(sorted(kinds))}): give files of "

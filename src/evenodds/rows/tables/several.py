@@ -1,11 +1,12 @@
 """Several tables of the same columns, one after another, in types that hold the values of all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenodds.errors import InputError
 from evenodds.rows.tables.base import Part, Table
+from evenodds.rows.values import kind_of
 from evenodds.validation import near_misses
 
 if TYPE_CHECKING:
@@ -44,12 +45,17 @@ class CastPart:
                 ) from None
 
 
-def one_after_another(tables: Sequence[Table], name: str) -> Table:
-    """Return one table with the parts of all; columns may come in any order."""
+def one_after_another(
+    tables: Sequence[Table], name: str, text_if_mixed: Collection[str] = ()
+) -> Table:
+    """Return one table with the parts of all; columns may come in any order.
+
+    `text_if_mixed` names columns, such as labels and groups, where numbers and text may mix.
+    """
     first = tables[0]
     for other in tables[1:]:
         refuse_other_columns(first.names, other.names, first.name, other.name)
-    schema = _common(tables)
+    schema = _common(tables, text_if_mixed)
     parts: list[Part] = []
     for table in tables:
         same = all(schema.field(each).type == table.schema.field(each).type for each in first.names)
@@ -57,7 +63,7 @@ def one_after_another(tables: Sequence[Table], name: str) -> Table:
     return Table(name, schema, tuple(parts), first.counted)
 
 
-def _common(tables: Sequence[Table]) -> "pa.Schema":
+def _common(tables: Sequence[Table], text_if_mixed: Collection[str]) -> "pa.Schema":
     """Return for each column the type that holds its values in all tables."""
     import pyarrow as pa  # noqa: PLC0415 - only tables need it
 
@@ -72,6 +78,9 @@ def _common(tables: Sequence[Table]) -> "pa.Schema":
             try:
                 wide = _wider(wide, kind)
             except pa.ArrowTypeError:
+                if column in text_if_mixed and {kind_of(wide), kind_of(kind)} == {"text", "number"}:
+                    wide = pa.string()
+                    continue
                 raise InputError(
                     f"column {column!r} holds {wide} values in {first.name} but {kind} values in "
                     f"{table.name}: write it one way."
