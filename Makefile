@@ -5,7 +5,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench bench-data calibration clean
+.PHONY: demo test lint bench bench-data fuzz calibration clean
 
 demo: .venv/installed
 	$(BIN)/evenodds demo
@@ -28,6 +28,9 @@ bench: .venv/installed-bench
 bench-data: .venv/installed-bench
 	$(BIN)/python -m benchmarks.streaming
 	$(BIN)/python -m benchmarks.scaling
+
+fuzz: .venv/installed-dev
+	$(BIN)/python -m tests.fuzz --mutations 500
 
 calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.run

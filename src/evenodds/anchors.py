@@ -25,6 +25,7 @@ from evenodds.rows.row_numbers import read_row_numbers
 from evenodds.rows.source import read_features, shape_of
 from evenodds.validation import (
     FloatArray,
+    as_array,
     check_between,
     check_vector,
     default_shared_tolerance,
@@ -264,7 +265,7 @@ class Anchors:
 
 def _read_shared(values: Any, n_anchors: int) -> float:
     """Return the one number that all anchors share, which a file repeats for each."""
-    column = np.asarray(values)
+    column = as_array(values)
     if column.shape == (n_anchors,) and column.dtype.kind in "iuf":
         low, high = float(column.min()), float(column.max())
         if low != high:
@@ -307,7 +308,10 @@ def _read_source_covariance(values: ArrayLike | None, n_anchors: int) -> FloatAr
     """Check the covariance of posteriors that come from another model."""
     if values is None:
         return None
-    matrix = np.array(values, dtype=np.float64)
+    given = as_array(values)
+    if given.dtype.kind == "c":
+        raise AnchorError("source_covariance holds complex numbers: give real ones.")
+    matrix = np.array(given, dtype=np.float64)
     if matrix.shape != (n_anchors, n_anchors):
         raise AnchorError(
             f"source_covariance has shape {matrix.shape} but there are {n_anchors} anchors: "

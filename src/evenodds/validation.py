@@ -18,6 +18,8 @@ from evenodds.errors import InputError
 FloatArray = NDArray[np.float64]
 # Values longer than this are named by their type in messages.
 LONGEST_SHOWN = 80
+# Beyond this, floating-point numbers skip whole ones.
+LARGEST_WHOLE = 2**53
 # A shared tolerance by default takes no more of the room that tolerances leave than this share.
 MOST_OF_THE_ROOM = 0.99
 
@@ -105,9 +107,12 @@ def check_vector(
     each = f"one value for each {of_what}"
     needed = f"give one value, or {each}" if one_for_all else f"give {each}"
     try:
-        vector = np.array(values, dtype=np.float64)
+        given = as_array(values)
+        vector = None if given.dtype.kind == "c" else np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must hold numbers: {needed}.") from None
+        vector = None
+    if vector is None:
+        raise InputError(f"{name} must hold numbers: {needed}.")
     if vector.ndim == 0 and one_for_all:
         vector = np.full(length, float(vector))
     if vector.shape != (length,):
@@ -118,6 +123,33 @@ def check_vector(
         place = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise InputError(f"{name} is {vector[place]} at {of_what} {place}: give finite numbers.")
     return vector
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Return values as an array: masked ones as nan, and no whole number rounded."""
+    if np.ma.isMaskedArray(values):
+        if not np.ma.is_masked(values):
+            return np.asarray(values.data)
+        kept = values if values.dtype.kind == "f" else values.astype(object)
+        return np.ma.filled(kept, np.nan)
+    array = np.asarray(values)
+    if isinstance(values, np.ndarray) or array.dtype.kind != "f":
+        return array
+    if (np.abs(array) >= LARGEST_WHOLE).any():  # of a list of whole numbers and others, perhaps
+        as_given = np.asarray(values, dtype=object)
+        if any(isinstance(value, numbers.Integral) for value in as_given.flat):
+            return as_given
+    return array
+
+
+def refuse_inexact(low: Any, high: Any, name: str) -> None:
+    """Refuse a range of whole numbers that would be rounded as floating-point ones."""
+    for value in (low, high):
+        if not -LARGEST_WHOLE <= value <= LARGEST_WHOLE:
+            raise InputError(
+                f"{name} holds the whole number {value}, which would be rounded: beyond 2^53 "
+                "(9007199254740992) whole numbers are no measurements. Leave an id out, or rescale."
+            )
 
 
 def check_zero_one(labels: ArrayLike, name: str = "labels") -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from evenodds.rows.door import is_npy, is_path, read_data
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.frames import as_arrow
 from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain
+from evenodds.rows.tables.numpy_files import map_npy
 from evenodds.rows.tables.opening import open_table
 from evenodds.validation import FloatArray, join_quoted, near_misses
 
@@ -75,7 +76,7 @@ def read_class_rows(
         labels, label = f"column {y!r}", y
         X, y = _taken_out(X, y, called)
     elif is_npy(y):
-        y = np.load(Path(y))
+        y = map_npy(Path(y))
     known: tuple[str, ...] = ()
     if features is not None:
         others = [part for part in (sample_weight, groups) if isinstance(part, str)]

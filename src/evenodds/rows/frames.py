@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.rows.labels import as_labels
+from evenodds.rows.labels import as_labels, is_missing
 from evenodds.rows.source import as_frame
 from evenodds.rows.values import kind_of
 
@@ -66,6 +66,8 @@ def as_column(values: Any, name: str) -> "pa.Array":
         raise InputError(f"{name} has shape {array.shape} but must be one column.")
     try:
         return pa.array(array.tolist() if array.dtype == object else array, from_pandas=True)
+    except OverflowError:  # whole numbers of any length stay apart as text
+        return pa.array([None if is_missing(v) else str(v) for v in array.tolist()])
     except (pa.ArrowException, TypeError) as error:
         raise InputError(
             f"{name} holds values of different kinds ({str(error).splitlines()[0]})."

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
-from evenodds.validation import FloatArray, join_quoted
+from evenodds.validation import FloatArray, as_array, join_quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,15 @@ def label_column(values: Any, name: str) -> NDArray[Any]:
 def as_labels(values: Any, name: str) -> NDArray[Any]:
     """Return labels as an array that keeps missing values apart from text."""
     try:
-        array = np.asarray(values)
+        array = as_array(values)
     except ValueError:
         raise InputError(
             f"{name} has entries of different lengths: give one value a row."
         ) from None
+    if array.dtype.kind in "cV":
+        raise InputError(
+            f"{name} holds {array.dtype} values: give numbers, text or true and false, one a row."
+        )
     if isinstance(values, (list, tuple)) and array.dtype.kind in "US":
         array = np.asarray(values, dtype=object)  # else nan would become the word 'nan'
     if array.dtype.kind in "mM":
@@ -105,6 +109,9 @@ def distinct_labels(values: NDArray[Any], name: str) -> list[Any]:
         distinct = set(values.tolist())
     except TypeError:
         raise InputError(f"{name} holds lists or other containers: give one label a row.") from None
+    odd = next((value for value in distinct if isinstance(value, complex)), None)
+    if odd is not None:
+        raise InputError(f"{name} holds the complex number {odd}: give real numbers, or text.")
     if any(is_missing(value) for value in distinct):
         missing = np.fromiter(map(is_missing, values.tolist()), bool, len(values))
         _refuse_missing(missing, name)
@@ -155,7 +162,7 @@ def is_missing(value: Any) -> bool:
     """Tell None, nan and the NA of data frames from real labels."""
     if isinstance(value, float):
         return math.isnan(value)
-    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+    return value is None or type(value).__name__ in {"NAType", "NaTType", "MaskedConstant"}
 
 
 def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:

@@ -28,6 +28,8 @@ def learn_roles(
         If they cannot be used; the message names the column and the place.
     """
     _refuse_other_weights(table, columns)
+    for role in (columns.label, columns.group):
+        _refuse_containers(table, role)
     facts = table.surveyed(Facts(columns, selection))
     kept = _kept_rows(table, facts)
     for name, advice in (
@@ -89,6 +91,16 @@ def _refuse_other_weights(table: Table, columns: Columns) -> None:
         raise InputError(
             f"column {columns.weight!r} of {table.name} holds {kind} values but weights must be "
             "numbers: how many rows each row stands for."
+        )
+
+
+def _refuse_containers(table: Table, name: str | None) -> None:
+    """Refuse labels and groups that are lists, records or bytes."""
+    kind = None if name is None else table.schema.field(name).type
+    if kind is not None and kind_of(kind) == "other":
+        raise InputError(
+            f"column {name!r} of {table.name} holds {kind} values, of which no two can be told to "
+            "be the same: give numbers, text or dates, one value a row."
         )
 
 

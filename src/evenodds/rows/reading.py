@@ -9,7 +9,7 @@ import numpy as np
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.encoding.columns import learn_columns
-from evenodds.rows.encoding.formula import learn_formula
+from evenodds.rows.encoding.formula import MOST_FEATURES, learn_formula
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.encoding.probability import learn_probability
 from evenodds.rows.learning import learn_roles
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Missing = Literal["refuse", "drop"]
-
-# More features than this make a covariance of a gigabyte and more.
-MOST_FEATURES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

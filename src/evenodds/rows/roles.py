@@ -16,6 +16,9 @@ from evenodds.validation import FloatArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Decimals of no more digits are told apart as floating-point numbers.
+DIGITS_OF_A_FLOAT = 15
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
@@ -88,6 +91,8 @@ def label_values(column: "pa.Array") -> "pa.Array":
     import pyarrow as pa  # noqa: PLC0415 - only tables need it
 
     column = plain_array(column)
-    if pa.types.is_decimal(column.type):
+    if pa.types.is_decimal(column.type) and column.type.precision <= DIGITS_OF_A_FLOAT:
         return column.cast(pa.float64())
+    if pa.types.is_decimal(column.type):
+        return column.cast(pa.string())
     return column if kind_of(column.type) == "number" else column.cast(pa.string())

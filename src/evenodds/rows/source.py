@@ -10,7 +10,7 @@ from evenodds.errors import InputError
 from evenodds.rows.base import IntArray
 from evenodds.rows.labels import Labels, as_labels, is_missing, plain, read_labels
 from evenodds.rows.memory import ArrayRows, ColumnRows, MemoryRows, RowDetails
-from evenodds.validation import FloatArray, check_vector, join_quoted
+from evenodds.validation import FloatArray, as_array, check_vector, join_quoted, refuse_inexact
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -78,7 +78,7 @@ def read_features(X: Any, name: str) -> Features:
     if hasattr(X, "tocsr"):
         raise InputError(f"{name} is a sparse matrix: pass {name}.toarray().")
     try:
-        array = np.asarray(X)
+        array = as_array(X)
     except ValueError:
         raise InputError(f"{name} has rows of different lengths: give a rectangle.") from None
     if array.ndim != 2:
@@ -93,6 +93,7 @@ def read_features(X: Any, name: str) -> Features:
         raise InputError(f"{name} holds complex numbers: give real ones.")
     if array.dtype.kind not in "iufb":
         array = _as_numbers(array, name)
+    _refuse_inexact(array, name)
     return array
 
 
@@ -105,6 +106,8 @@ def shape_of(features: Features) -> tuple[int, int]:
 
 def _as_numbers(array: NDArray[Any], name: str) -> FloatArray:
     """Return an array of objects as floats, if they are numbers."""
+    whole = [value for value in array.flat if isinstance(value, (int, np.integer))]
+    refuse_inexact(min(whole, default=0), max(whole, default=0), name)
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
@@ -112,6 +115,12 @@ def _as_numbers(array: NDArray[Any], name: str) -> FloatArray:
             f"{name} holds {array.dtype} values that are not numbers: encode text as numbers, "
             "one column for each category."
         ) from None
+
+
+def _refuse_inexact(array: NDArray[Any], name: str) -> None:
+    """Refuse whole numbers that would be rounded as features."""
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        refuse_inexact(array.min(), array.max(), name)
 
 
 def as_frame(X: Any, name: str) -> "nw.DataFrame[Any] | None":
@@ -149,6 +158,7 @@ def _column_numbers(series: Any, name: str) -> NDArray[Any]:
     if dtype.is_numeric() or dtype.is_boolean():
         values: NDArray[Any] = series.to_numpy()
         if values.dtype.kind in "iufb":
+            _refuse_inexact(values, f"column {str(series.name)!r} of {name}")
             return values
         return np.array([np.nan if is_missing(v) else float(v) for v in series.to_list()])
     if dtype.is_temporal():

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.validation import refuse_inexact
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -37,6 +39,18 @@ def numbers(column: "pa.Array") -> NDArray[Any]:
         column = column.cast(pa.float64())
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values
+
+
+def measurements(column: "pa.Array", name: str, called: str) -> NDArray[Any]:
+    """Return a column of numbers as features; refuse whole numbers that would be rounded."""
+    from pyarrow import compute, types  # noqa: PLC0415 - only tables need them
+
+    plain = plain_array(column)
+    whole = types.is_decimal(plain.type) and plain.type.scale <= 0
+    if whole or types.is_int64(plain.type) or types.is_uint64(plain.type):
+        ends = compute.min_max(plain).as_py()
+        refuse_inexact(ends["min"] or 0, ends["max"] or 0, f"column {name!r} of {called}")
+    return numbers(plain)
 
 
 def texts(column: "pa.Array") -> "pa.Array":

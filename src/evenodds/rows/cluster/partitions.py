@@ -10,6 +10,7 @@ from evenodds.errors import InputError
 from evenodds.rows.frames import as_arrow, as_column
 from evenodds.rows.tables.base import rows_in_a_batch
 from evenodds.rows.values import kind_of, plain_array
+from evenodds.validation import as_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,8 +65,9 @@ class Partition:
         import pyarrow as pa  # noqa: PLC0415 - only tables need it
 
         if isinstance(self.features, np.ndarray):
-            block = self.features[rows]
-            return {n: pa.array(np.ascontiguousarray(block[:, int(n)])) for n in names}
+            block = as_array(self.features[rows])
+            columns = {n: np.ascontiguousarray(block[:, int(n)]) for n in names}
+            return {n: pa.array(column, from_pandas=True) for n, column in columns.items()}
         labels = {str(label): label for label in self.features.columns}
         table = as_arrow(_cut(self.features[[labels[n] for n in names]], rows), "X")
         if table is None:

@@ -13,7 +13,7 @@ from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.encoding.levels import learn_levels, refuse_unseen
 from evenodds.rows.selection import Selection
 from evenodds.rows.tables.base import Table
-from evenodds.rows.values import kind_of, numbers, texts
+from evenodds.rows.values import kind_of, measurements, texts
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ColumnsEncoding(Encoding):
 
     def _read(self, batch: "pa.RecordBatch", called: str) -> list[NDArray[Any]]:
         return [
-            numbers(batch.column(name))
+            measurements(batch.column(name), name, called)
             if levels is None
             else levels.codes(batch.column(name), name, called)
             for name, levels in zip(self.columns, self.levels, strict=True)

@@ -7,13 +7,14 @@ memory and for a file; every block, and the anchors, are then encoded with that 
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenodds.errors import InputError
+from evenodds.rows.encoding.allowed_terms import environment
 from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.encoding.columns import Levels
 from evenodds.rows.encoding.formula_text import FormulaText
@@ -21,7 +22,7 @@ from evenodds.rows.encoding.levels import learn_levels
 from evenodds.rows.encoding.teaching import TEACHING_ROWS, teaching_rows
 from evenodds.rows.selection import Selection
 from evenodds.rows.tables.base import Table
-from evenodds.rows.values import is_missing_in, kind_of, numbers
+from evenodds.rows.values import is_missing_in, kind_of, measurements
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INTERCEPT = "Intercept"
-# Functions beside those of formulaic that a formula may use by their bare names.
-FUNCTIONS = {name: getattr(np, name) for name in ("log1p", "expm1", "sqrt", "abs", "sin", "cos")}
+# More features than this make a covariance of a gigabyte and more.
+MOST_FEATURES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class FormulaEncoding(Encoding):
     formula: FormulaText
     columns: tuple[str, ...]
     levels: tuple[Levels | None, ...]  # None for a column of numbers
+    categories: frozenset[str]  # columns whose numbers are levels
     spec: Any  # of formulaic
     notices: tuple[str, ...] = ()
 
@@ -54,7 +56,7 @@ class FormulaEncoding(Encoding):
             complete &= ~is_missing_in(batch.column(name))
         features = np.full((batch.num_rows, len(self.feature_names)), np.nan)
         if complete.any():
-            frame = _as_frame(batch, self.columns, self.levels, called)
+            frame = _as_frame(batch, self.columns, self.levels, self.categories, called)
             features[complete] = self._evaluated(frame[complete], called)
         return features
 
@@ -66,7 +68,7 @@ class FormulaEncoding(Encoding):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", DataMismatchWarning)
             try:
-                matrix = self.spec.get_model_matrix(frame, context=FUNCTIONS)
+                matrix = self.spec.get_model_matrix(frame, context=environment())
             except DataMismatchWarning as warning:
                 raise InputError(
                     f"{called} has a level that the data has not: {_levels_in(str(warning))}."
@@ -83,7 +85,7 @@ def learn_formula(table: Table, formula: FormulaText, selection: Selection) -> F
     Raises
     ------
     InputError
-        If a term cannot be evaluated, or depends on which rows are read together.
+        If a term cannot be evaluated, or the terms make too many features.
     """
     columns = formula.columns(table.names, table.name)
     kinds = {name: kind_of(table.schema.field(name).type) for name in columns}
@@ -96,12 +98,22 @@ def learn_formula(table: Table, formula: FormulaText, selection: Selection) -> F
     text = [name for name in columns if kinds[name] == "text"]
     found = learn_levels(table, text, selection, formula=True) if text else {}
     levels = tuple(Levels(found[name]) if name in found else None for name in columns)
-    taught = teaching_rows(table, columns, selection, formula.categories(columns))
-    frame = _as_frame(taught, columns, levels, table.name)
-    spec = _learnt(formula, frame, table.name)
-    encoding = FormulaEncoding(formula, columns, levels, spec, _notices(taught, table, formula))
-    _refuse_dependence(encoding, frame, table.name)
-    return encoding
+    categories = formula.categories(columns)
+    taught = teaching_rows(table, columns, selection, categories)
+    frame = _as_frame(taught, columns, levels, categories, table.name)
+    _check_width(formula, {name: frame[name].nunique() for name in {*text, *categories}})
+    spec, notices = _learnt(formula, frame, table.name), _notices(taught, table, formula)
+    return FormulaEncoding(formula, columns, levels, categories, spec, notices)
+
+
+def _check_width(formula: FormulaText, n_levels: dict[str, int]) -> None:
+    """Refuse crossed categories and splines that make too many features, before they do."""
+    width = formula.width(n_levels)
+    if width > MOST_FEATURES:
+        raise InputError(
+            f"formula {formula.text!r} makes up to {width:,} features but a fit takes at most "
+            f"{MOST_FEATURES:,}: cross fewer categories, or give splines fewer knots."
+        )
 
 
 def _learnt(formula: FormulaText, frame: "pd.DataFrame", source: str) -> Any:
@@ -110,7 +122,7 @@ def _learnt(formula: FormulaText, frame: "pd.DataFrame", source: str) -> Any:
         warnings.simplefilter("ignore")
         try:
             matrix = formula.parsed().get_model_matrix(
-                frame, context=FUNCTIONS, output="numpy", na_action="ignore"
+                frame, context=environment(), output="numpy", na_action="ignore"
             )
         except Exception as error:
             formula.refuse_term(error, source)
@@ -125,22 +137,6 @@ def _learnt(formula: FormulaText, frame: "pd.DataFrame", source: str) -> Any:
     return spec
 
 
-def _refuse_dependence(encoding: FormulaEncoding, frame: "pd.DataFrame", source: str) -> None:
-    """Refuse a term whose value for a row depends on the other rows read with it."""
-    whole = encoding._evaluated(frame, source)
-    half = len(frame) // 2
-    if half == 0:
-        return
-    halves = [encoding._evaluated(part, source) for part in (frame[:half], frame[half:])]
-    differ = ~np.isclose(np.concatenate(halves), whole, rtol=1e-9, atol=1e-9, equal_nan=True)
-    if differ.any():
-        name = encoding.feature_names[int(np.argmax(differ.any(axis=0)))]
-        raise InputError(
-            f"term {name!r} of the formula gives a row another value when other rows are read "
-            "with it: use center(), scale(), poly() or bs(), which remember what they have learnt."
-        )
-
-
 def _notices(taught: "pa.Table", table: Table, formula: FormulaText) -> tuple[str, ...]:
     if not formula.learns or table.n_rows <= TEACHING_ROWS:
         return ()
@@ -151,9 +147,13 @@ def _notices(taught: "pa.Table", table: Table, formula: FormulaText) -> tuple[st
 
 
 def _as_frame(
-    batch: Any, columns: Sequence[str], levels: Sequence[Levels | None], called: str
+    batch: Any,
+    columns: Sequence[str],
+    levels: Sequence[Levels | None],
+    categories: Collection[str],
+    called: str,
 ) -> "pd.DataFrame":
-    """Return a data frame of floats and categories with all their levels."""
+    """Return a data frame of floats, numbers that are levels, and text with all its levels."""
     import pandas as pd  # noqa: PLC0415 - only formulas need it
 
     read: dict[str, Any] = {}
@@ -161,7 +161,9 @@ def _as_frame(
         column = batch.column(name)
         column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         if known is None:
-            read[name] = numbers(column)
+            read[name] = measurements(column, name, called)
+            if name not in categories:  # whole numbers would wrap around in products
+                read[name] = read[name].astype(np.float64)
             continue
         codes = np.nan_to_num(known.codes(column, name, called), nan=-1).astype(np.int64)
         read[name] = pd.Categorical.from_codes(codes, categories=list(known.texts))

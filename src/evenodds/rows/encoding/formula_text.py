@@ -1,17 +1,14 @@
 """What a formula says before any data is seen: its label, its columns, its terms."""
 
-import ast
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from evenodds.errors import InputError
+from evenodds.rows.encoding.allowed_terms import Code, check_formula, shown
 from evenodds.validation import near_misses
-
-QUOTED = re.compile(r"`([^`]+)`|\bQ\(\s*['\"]([^'\"]+)['\"]\s*\)")
-# Terms that learn from the data.
-LEARNING = {"bs", "cr", "cs", "cc", "poly", "center", "scale", "standardize"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +18,10 @@ class FormulaText:
     text: str
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise InputError(f"formula is {self.text!r} but must be text such as 'age + C(site)'.")
+        check_formula(self.text)
         self.parsed()
-        for call in self._calls():
-            if call == "lag":
-                raise InputError(
-                    "lag() in a formula needs the row before, and rows are read in blocks: make "
-                    "that column beforehand."
-                )
 
     def parsed(self) -> Any:
         """Return formulaic's right-hand side."""
@@ -54,10 +48,9 @@ class FormulaText:
 
     def columns(self, names: Sequence[str], source: str) -> tuple[str, ...]:
         """Return the columns of a table that the right-hand side reads, in the table's order."""
-        used = {name for factor in self._factors() for name in _names_in(factor)}
-        for factor in self._factors():
-            if factor.eval_method.name == "LOOKUP" and str(factor.expr).strip("`") not in names:
-                name = str(factor.expr).strip("`")
+        used = {name for factor in self._factors() for name in _columns_of(factor)}
+        for name in sorted(used):
+            if name not in names:
                 raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
         found = tuple(name for name in names if name in used)
         if self.label in found:
@@ -68,37 +61,30 @@ class FormulaText:
 
     def categories(self, names: Sequence[str]) -> frozenset[str]:
         """Return the columns whose values are levels, by C()."""
-        found: set[str] = set()
-        for tree in self._trees():
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Call) and _name_of(node) == "C" and node.args:
-                    inner = node.args[0]
-                    found.update(n.id for n in ast.walk(inner) if isinstance(n, ast.Name))
-        return frozenset(found & set(names))
+        return frozenset(name for code in self._codes() for name in code.categories & {*names})
 
     @property
     def learns(self) -> bool:
         """Whether any term learns from the data."""
-        return any(call in LEARNING for call in self._calls())
+        return any(code.learns for code in self._codes())
+
+    def width(self, levels: Mapping[str, int]) -> int:
+        """Return the most features the terms make, given how many levels columns have."""
+        return sum(
+            math.prod(_width(factor, levels) for factor in term.factors) for term in self.parsed()
+        )
 
     def refuse_term(self, error: Exception, source: str) -> NoReturn:
         """Say which term cannot be evaluated, and why."""
         reason = " ".join(str(error).split())
-        found = re.match(r"Unable to evaluate factor `(.*)`\. \[(\w+): (.*)\]$", reason)
+        found = re.match(r"Unable to evaluate factor `(.*)`\. \[\w+: (.*)\]$", reason)
         if found is None:
             raise InputError(f"formula {self.text!r} cannot be used: {reason}") from None
-        term, kind, why = found.groups()
+        term, why = found.groups()
         if "extend beyond upper and/or lower bounds" in why:
             raise InputError(
                 f"{source} has values outside the range that {term} has learnt from the data: "
                 "leave them out, or give lower_bound and upper_bound."
-            ) from None
-        if kind == "NameError":
-            unknown = re.search(r"name '(\w+)' is not defined|`(.+?)` is not present", why)
-            name = next(filter(None, unknown.groups()), why) if unknown else why
-            raise InputError(
-                f"term {term} of the formula uses {name!r}, which is neither a column of {source} "
-                "nor a known function."
             ) from None
         raise InputError(f"term {term} of the formula cannot be evaluated: {why}") from None
 
@@ -107,13 +93,11 @@ class FormulaText:
         from formulaic import Formula  # noqa: PLC0415 - slow to load
         from formulaic.errors import FormulaicError  # noqa: PLC0415
 
-        if not isinstance(self.text, str) or not self.text.strip():
-            raise InputError(f"formula is {self.text!r} but must be text such as 'age + C(site)'.")
         try:
             formula = Formula(self.text)
-        except (FormulaicError, SyntaxError) as error:
+        except FormulaicError as error:
             reason = str(error).splitlines()[0].rstrip(".")
-            raise InputError(f"formula {self.text!r} cannot be parsed: {reason}.") from None
+            raise InputError(f"formula {shown(self.text)!r} cannot be used: {reason}.") from None
         if hasattr(formula, "rhs"):
             return getattr(formula, "lhs", None), formula.rhs
         return None, formula
@@ -122,30 +106,22 @@ class FormulaText:
         for term in self.parsed():
             yield from term.factors
 
-    def _trees(self) -> Iterator[ast.AST]:
+    def _codes(self) -> Iterator[Code]:
         for factor in self._factors():
             if factor.eval_method.name == "PYTHON":
-                yield ast.parse(QUOTED.sub("_", str(factor.expr)), mode="eval")
-
-    def _calls(self) -> Iterator[str]:
-        for tree in self._trees():
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Call):
-                    yield _name_of(node)
+                yield Code(str(factor.expr))
 
 
-def _name_of(call: ast.Call) -> str:
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+def _columns_of(factor: Any) -> set[str]:
+    """Return the columns that a factor reads."""
+    expression, kind = str(factor.expr), factor.eval_method.name
+    if kind == "LITERAL":
+        return set()
+    return Code(expression).columns if kind == "PYTHON" else {expression.strip("`")}
 
 
-def _names_in(factor: Any) -> set[str]:
-    """Return every name a factor mentions: columns and functions alike."""
-    expression = str(factor.expr)
-    if factor.eval_method.name == "LOOKUP":
-        return {expression.strip("`")}
-    quoted = {one or two for one, two in QUOTED.findall(expression)}
-    try:
-        tree = ast.parse(QUOTED.sub("_", expression), mode="eval")
-    except SyntaxError:
-        return quoted
-    return quoted | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _width(factor: Any, levels: Mapping[str, int]) -> int:
+    """Return the most columns that a factor makes."""
+    if factor.eval_method.name == "PYTHON":
+        return Code(str(factor.expr)).width(levels)
+    return levels.get(str(factor.expr).strip("`"), 1)

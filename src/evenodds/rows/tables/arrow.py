@@ -27,7 +27,9 @@ class ArrowPart:
         """Read these columns, in this order."""
         with self.stamp.guarding("feather"), _open(self.stamp.path, columns) as file:
             for number in range(self.first, self.last):
-                yield from _cut(file.get_batch(number).select(list(columns)), len(columns))
+                batch = file.get_batch(number)
+                batch.validate(full=True)
+                yield from _cut(batch.select(list(columns)), len(columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ def open_table(
     if kinds <= TEXT.keys():
         table = _parse(text_files(paths), name, choose, text_if_mixed)
     elif kinds <= BINARY.keys():
-        table = one_after_another([BINARY[p.suffix.lower()](p) for p in paths], name)
+        tables = [BINARY[path.suffix.lower()](path) for path in paths]
+        table = one_after_another(tables, name, text_if_mixed)
     else:
         raise InputError(
             f"{name} holds files of different kinds ({join_quoted(sorted(kinds))}): give files of "
@@ -126,6 +127,8 @@ def _needed() -> str:
 
 def _from_stdin(choose: Choice, text_if_mixed: Collection[str]) -> Table:
     """Copy standard input to a temporary file, since types may need a second look."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input is closed: pipe a CSV file into the command.")
     if sys.stdin.isatty():
         raise InputError("standard input is a terminal: pipe a CSV file into the command.")
     with tempfile.TemporaryDirectory(prefix="evenodds-") as folder:

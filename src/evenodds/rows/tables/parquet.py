@@ -43,6 +43,7 @@ class ParquetPart:
                     columns=list(columns),
                     use_threads=False,
                 ):
+                    batch.validate(full=True)
                     yield batch.select(list(columns))
 
 
@@ -70,7 +71,9 @@ def _runs(stamp: Stamp, counts: Sequence[int]) -> Iterator[Part]:
 def _open(path: Path) -> "parquet.ParquetFile":
     from pyarrow import parquet  # noqa: PLC0415 - only such files need it
 
-    return parquet.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False)
+    return parquet.ParquetFile(
+        path, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+    )
 
 
 def _rows_without_columns(n_rows: int) -> "pa.RecordBatch":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenodds.errors import InputError
 from evenodds.rows.tables.base import Stamp, refuse_repeated, unreadable
+from evenodds.validation import LARGEST_WHOLE, refuse_inexact
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1024 * 1024
 LONGEST_HEADER = 16 * 1024 * 1024
 MOST_COLUMNS = 20_000
+# A line end by itself, outside of quotes.
+BARE_RETURN = re.compile(rb'^(?:[^"\r]|"[^"]*"|\r(?=\n))*+\r')
 # How the reader says which value does not fit the type of its column.
 MISFIT = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'",
     re.DOTALL,
 )
+# Whole numbers that floating-point ones may skip, and how a misfit says so.
+LONG_WHOLE = r"^\s*[-+]?[0-9]{16,}\s*$"
+ROUNDED = "exact double"
 # What every message on a row of a text file says.
 COUNTED = "counted from 1 after the header"
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
@@ -58,7 +64,10 @@ class TextFile:
                 f"{self.name} has {n_columns:,} columns or more, but at most {MOST_COLUMNS:,} can "
                 "be read: give one row a case and one column a feature, or keep fewer columns."
             )
-        names = _split(line, self.delimiter)
+        try:
+            names = _split(line, self.delimiter)
+        except csv.Error as error:
+            raise InputError(unreadable(Path(self.name), self.kind, error)) from None
         self._refuse_other_separator(names)
         refuse_repeated(names, self.name)
         return names
@@ -77,13 +86,34 @@ class TextFile:
 
         with self.stamp.guarding(self.kind):
             try:
-                yield from _open(self, columns, types)
+                looked_at: set[str] = set()
+                for batch in _open(self, columns, types):
+                    self._look_for_rounding(batch, looked_at)
+                    yield batch
             except pa.ArrowInvalid as error:
                 found = MISFIT.search(str(error))
                 if found is None:
                     raise InputError(unreadable(Path(self.name), self.kind, error)) from None
                 number, row, kind, value = found.groups()
                 raise MisfitError(self, int(number), row, kind, value) from None
+
+    def _look_for_rounding(self, batch: "pa.RecordBatch", looked_at: set[str]) -> None:
+        """Look at the text of large numbers once a column: whole ones must not be rounded."""
+        import pyarrow as pa  # noqa: PLC0415 - only such files need it
+        from pyarrow import compute  # noqa: PLC0415
+
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if name in looked_at or not pa.types.is_floating(column.type):
+                continue
+            largest = compute.max(compute.abs(column)).as_py() or 0.0
+            if not largest >= LARGEST_WHOLE:
+                continue
+            looked_at.add(name)
+            for texts in _open(self, [name], {name: pa.string()}):
+                whole = texts.filter(compute.match_substring_regex(texts.column(0), LONG_WHOLE))
+                if whole.num_rows:
+                    value = whole.column(0)[0].as_py()
+                    raise MisfitError(self, self.names().index(name), None, ROUNDED, value)
 
     def _refuse_other_separator(self, names: tuple[str, ...]) -> None:
         others = [mark for mark in SEPARATORS if mark != self.delimiter and mark in names[0]]
@@ -114,6 +144,8 @@ class MisfitError(Exception):
         import pyarrow as pa  # noqa: PLC0415 - only such files need it
 
         name = self.file.names()[self.column]
+        if self.kind == ROUNDED and name not in text_if_mixed:
+            refuse_inexact(0, int(self.value), f"column {name!r} of {self.file.name}")
         if self.kind == "int64" or (self.kind == "null" and _is_number(self.value)):
             return name, pa.float64()
         if self.kind != "double" or name in text_if_mixed:
@@ -158,12 +190,13 @@ def _first_line(file: Any) -> bytes:
         if not more:
             break
         line += more
-    return line
+    ended = BARE_RETURN.search(line)
+    return line if ended is None else line[: ended.end()]
 
 
 def _split(line: bytes, delimiter: str) -> tuple[str, ...]:
     text = line.decode("utf-8-sig", errors="replace")
-    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    rows = list(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter))
     return tuple(rows[0]) if rows else ("",)
 
 
