@@ -22,6 +22,8 @@ MOST_STRIDES = 6
 SETTLED = 0.01
 # Fits on the way are this close to their optimum, in squared standard errors.
 NEAR_ENOUGH = 1e-4
+# Log-odds that an asymmetry moves by less than this, a curve that is a step, it does not move.
+NO_PULL = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Gaps:
     def solved(self, freed: list[int]) -> tuple[FloatArray, FloatArray]:
         """Return the asymmetries of some splits that close their gaps, and their covariance."""
         block = np.ix_(freed, freed)
-        inverse = np.linalg.pinv(self.pulls[block])
+        pulls = self.pulls[block]
+        inverse = np.linalg.pinv(np.where(np.abs(pulls) < NO_PULL, 0.0, pulls))
         found = self.asymmetries[freed] - inverse @ self.distances[freed]
         return found, inverse @ self.covariance[block] @ inverse.T
 

@@ -13,6 +13,7 @@ from evenodds.inference.multiclass.attribution import (
     strongest_first,
 )
 from evenodds.inference.multiclass.crossing import (
+    Gaps,
     Problem,
     SplitAnchors,
     freed_fit,
@@ -138,3 +139,11 @@ def test_anchors_that_no_asymmetry_moves_say_nothing(problem, null, monkeypatch)
     assert {(one.statistic, one.pvalue, one.standard_error) for one in found.values()} == {
         (0.0, 1.0, 1.0)
     }
+
+
+def test_an_asymmetry_that_moves_nothing_has_no_size():
+    gaps = Gaps(np.zeros(2), np.array([1.0, 2.0]), np.eye(2), np.diag([-1e-200, -0.5]))
+    found, covariance = gaps.solved([0])
+    assert (found, covariance) == (0, 0)
+    found, _ = gaps.solved([0, 1])
+    assert np.allclose(found, [0, 4])
