@@ -31,10 +31,14 @@ class ResultCell:
         return self.check, self.setting, ""
 
     def flags(self, seed: int, run: int) -> tuple[bool, bool]:
-        """Return whether the check doubts, and whether it said nothing."""
+        """Return whether the check doubts, and whether it said nothing, or the test was refused."""
         rng = np.random.default_rng([seed, run])
         name, draw = DRAWN[self.check]
-        found = [check for check in draw(self, seed, run, rng) if check.name.endswith(name)]
+        try:
+            checks = draw(self, seed, run, rng)
+        except eo.EvenoddsError:
+            return False, True
+        found = [check for check in checks if check.name.endswith(name)]
         return any(check.concern for check in found), not found
 
 
