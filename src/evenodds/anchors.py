@@ -174,8 +174,8 @@ class Anchors:
     def strict(self) -> bool:
         """Whether the stated posteriors are taken as exact."""
         return (
-            not self.tolerance.any()
-            and self.shared_tolerance == 0
+            not (self.tolerance**2).any()  # of the smallest numbers the square is 0
+            and self.shared_tolerance**2 == 0
             and self.source_covariance is None
         )
 

@@ -14,9 +14,30 @@ EvenoddsWarning (UserWarning)
 └── ImprecisionWarning               the answer may be imprecise; the message says how to find out
 """
 
+import re
+
+# The most that a message quotes of a value, and what it quotes: a word, or a text in quotes.
+LONGEST_QUOTED = 200
+_QUOTED = re.compile(r"""(?<!\w)(['"])((?:\\.|(?!\1)[^\\])*)\1|[^\s'"]+""", re.DOTALL)
+
+
+def shortened(message: str) -> str:
+    """Return a message that quotes no more of a file, or of a user's value, than can be read."""
+    return _QUOTED.sub(_cut, message) if len(message) > LONGEST_QUOTED else message
+
+
+def _cut(found: re.Match[str]) -> str:
+    quote, text = found.group(1) or "", found.group(2) if found.group(1) else found.group()
+    if len(text) <= LONGEST_QUOTED:
+        return found.group()
+    return f"{quote}{text[:LONGEST_QUOTED]}{quote}... ({len(text):,} characters)"
+
 
 class EvenoddsError(Exception):
     """Base class of everything this package raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
 
 class InputError(EvenoddsError, ValueError):

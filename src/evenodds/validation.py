@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenodds.errors import InputError
+from evenodds.errors import LONGEST_QUOTED, InputError
 
 FloatArray = NDArray[np.float64]
 # Values longer than this are named by their type in messages.
 LONGEST_SHOWN = 80
 # Beyond this, floating-point numbers skip whole ones.
 LARGEST_WHOLE = 2**53
+# The largest whole number where nothing less is said, and the most work that can be asked for.
+MOST_WHOLE, MOST_RUNS, MOST_WORKERS = 10**18, 1_000_000, 1_000
+# Python may refuse to write out larger numbers.
+ENDLESS = 10**30
 # A shared tolerance by default takes no more of the room that tolerances leave than this share.
 MOST_OF_THE_ROOM = 0.99
 
@@ -28,7 +32,10 @@ def check_number(value: Any, name: str) -> float:
     """Return `value` as a finite float."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise InputError(f"{name} is {value!r} but must be a number.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise InputError(f"{name} is {number} but must be finite.")
     return number
@@ -51,11 +58,14 @@ def check_between(
     return number
 
 
-def check_whole(value: Any, name: str, *, at_least: int = 0) -> int:
-    """Return `value` as an int no smaller than `at_least`."""
-    number = check_number(value, name)
-    if number != int(number) or number < at_least:
-        raise InputError(f"{name} is {value!r} but must be a whole number of at least {at_least}.")
+def check_whole(value: Any, name: str, *, at_least: int = 0, at_most: int = MOST_WHOLE) -> int:
+    """Return `value` as an int no smaller than `at_least` and no larger than `at_most`."""
+    number = value if isinstance(value, int) else check_number(value, name)
+    shown = value if abs(number) < ENDLESS else "a number of more than 30 digits"
+    if isinstance(value, bool) or number != int(number) or number < at_least:
+        raise InputError(f"{name} is {shown} but must be a whole number of at least {at_least}.")
+    if number > at_most:
+        raise InputError(f"{name} is {shown} but must be at most {at_most:,}.")
     return int(number)
 
 
@@ -164,6 +174,10 @@ def check_zero_one(labels: ArrayLike, name: str = "labels") -> NDArray[np.bool_]
 def join_quoted(names: Iterable[Any], conjunction: str = "and", limit: int = 6) -> str:
     """Write names as ``'a', 'b' and 'c'``, cut after `limit`."""
     quoted = [repr(name) for name in names]
+    shown = quoted[:limit]
+    if sum(map(len, shown)) > LONGEST_QUOTED:
+        most = LONGEST_QUOTED // len(shown)
+        quoted = [name if len(name) <= most else f"{name[:most]}...{name[0]}" for name in quoted]
     if len(quoted) > limit:
         return ", ".join(quoted[:limit]) + f" {conjunction} {len(quoted) - limit} more"
     if len(quoted) < 2:

@@ -30,3 +30,20 @@ def test_every_warning_can_be_filtered_by_one_base():
 
 def test_warnings_are_user_warnings():
     assert issubclass(eo.EvenoddsWarning, UserWarning)
+
+
+SPACED = "an expert's word " * 20
+
+
+@pytest.mark.parametrize(
+    ("quoted", "shown"),
+    [
+        (repr("x" * 201), f"'{'x' * 200}'... (201 characters)"),
+        (repr(SPACED), f'"{SPACED[:200]}"... (340 characters)'),
+        ("x" * 300, f"{'x' * 200}... (300 characters)"),
+        (repr("x" * 200), repr("x" * 200)),
+        (SPACED, SPACED),  # words of our own are not quoted
+    ],
+)
+def test_a_message_quotes_no_more_than_can_be_read(quoted, shown):
+    assert str(eo.InputError(f"y is {quoted} here.")) == f"y is {shown} here."

@@ -141,3 +141,28 @@ def test_tolerances_are_returned_as_floats():
 def test_tolerances_that_reach_certainty_are_refused(refused, own, shared, message):
     with refused(message):
         check_tolerances(own, shared)
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_without_end_are_refused_in_a_sentence(refused, sign, digits):
+    with refused("size is a number of more than 30 digits but must be "):
+        check_whole(sign * 10**digits, "size")
+
+
+def test_a_whole_number_keeps_every_digit():
+    assert check_whole(2**53 + 1, "size") == 2**53 + 1
+
+
+def test_too_large_a_number_is_refused(refused):
+    with refused("runs is 11 but must be at most 10."):
+        check_whole(11, "runs", at_most=10)
+
+
+def test_a_number_beyond_all_floats_is_not_finite(refused):
+    with refused("size is inf but must be finite."):
+        check_number(10**400, "size")
+
+
+def test_long_names_share_the_room():
+    assert len(join_quoted(["x" * 5000] * 9)) < 300

@@ -174,6 +174,6 @@ def _plan(
     size = audit_size(ClassConditionalNoise(alpha, beta), **options)  # type: ignore[arg-type]
     if output_format is Format.json:
         document = {**size.to_dict(), "verdict": audit_size_verdict(size)}
-        typer.echo(json.dumps(document, indent=2))
+        print(json.dumps(document, indent=2))
         return
-    typer.echo(str(size))
+    print(str(size))

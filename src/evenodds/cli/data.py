@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.rows.anchor_points import STATED, ignored_columns, refuse_labels, whole
+from evenodds.rows.anchor_points import STATED, anchor_table, ignored_columns, refuse_labels
 from evenodds.rows.cluster.files import read_files
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.reading import Reading, marked_anchors, read_table
 from evenodds.rows.roles import Columns
-from evenodds.rows.tables.opening import open_table
 from evenodds.validation import join_quoted, near_misses
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def _from_file(
     path: Path, rows: "StreamedRows", reading: Reading, settings: dict[str, Any]
 ) -> Anchors:
     """Read anchors, with a posterior and a tolerance of their own where the file has them."""
-    table = whole(open_table(path))
+    table = anchor_table(path)
     needed = rows.reader.encoding.columns
     names = table.column_names
     refuse_labels(names, needed, rows.label_names, path)

@@ -1,7 +1,10 @@
 """A result handed over: printed for people or programs, reported as a page, held to a gate."""
 
+import glob
 import json
+import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenodds.cli.choices import Format, Gate
-from evenodds.cli.guard import GATE_FAILED, let_go_of_the_reader
+from evenodds.cli.guard import GATE_FAILED, let_go_of
 
 if TYPE_CHECKING:
     from evenodds.report.sheet import Sheet
@@ -38,8 +41,7 @@ class Delivery:
 
 def check_delivery(wanted: Delivery, others: list[str]) -> None:
     """Refuse wishes that cannot be met, or a report that would overwrite one of `others`."""
-    from evenodds.cli.outputs import check_output  # noqa: PLC0415 - keeps help quick
-    from evenodds.errors import InputError  # noqa: PLC0415
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
     from evenodds.validation import check_between  # noqa: PLC0415
 
     check_between(wanted.significance, "--significance", 0, 1, closed="neither")
@@ -49,6 +51,26 @@ def check_delivery(wanted: Delivery, others: list[str]) -> None:
         raise InputError("--gate equivalence needs --margin: how large an asymmetry is harmless?")
     if wanted.report is not None:
         check_output(wanted.report, "--report", others)
+
+
+def check_output(path: Path, option: str, others: Iterable[str]) -> None:
+    """Refuse a file that cannot be written, or that would overwrite one of `others`."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.files import check_writable  # noqa: PLC0415
+
+    check_writable(path)
+    place = os.path.realpath(path)
+    if not os.path.exists(place) or os.path.isfile(place):  # a device may be written to twice
+        for other in others:
+            if place in {os.path.realpath(each) for each in _files_behind(other)}:
+                raise InputError(f"{option} {path} would overwrite {other}: name another file.")
+
+
+def _files_behind(source: str) -> list[str]:
+    """Return the files that a path, a folder or a glob stands for."""
+    if os.path.isdir(source):
+        return [entry.path for entry in os.scandir(source)]
+    return [source, *glob.glob(source, recursive=True)]
 
 
 def name_data(data: list[str], label: str | None) -> str:
@@ -76,7 +98,7 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -
     except BrokenPipeError:
         if not failed:
             raise
-        let_go_of_the_reader()
+        let_go_of(sys.stdout)
     if failed:
         raise typer.Exit(GATE_FAILED)
 
@@ -91,7 +113,7 @@ def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
             "reject": sheet.rejected,
             "verdict": sheet.verdict,
         }
-        typer.echo(json.dumps(document, indent=2, default=str))
+        print(json.dumps(document, indent=2, default=str))
     else:
         from evenodds.cli.show import show_sheet  # noqa: PLC0415 - rich is slow to load
 

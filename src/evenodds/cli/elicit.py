@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.guard import guarded
+from evenodds.cli.guard import guarded, tell
 from evenodds.cli.options import Positive
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ def run_elicit(
     )
     wishes.outputs()  # names that cannot be written are refused before the data are read
     if not export:
-        typer.echo("Reading the data and choosing cases ...", err=True)
+        tell("Reading the data and choosing cases ...")
     desk = open_desk(whole(open_table(data)), wishes, must_exist=export)
     if not export:
         from evenodds.elicit.server import serve  # noqa: PLC0415 - uvicorn is slow to load
 
         for line in opening_lines(desk):
-            typer.echo(line, err=True)
+            tell(line)
         serve(desk, port, lambda address: _announce(address, browser))
     _finish(desk)
 
@@ -107,8 +107,8 @@ def _check_extra() -> None:
 
 def _announce(address: str, browser: bool) -> None:
     """Print where the page is, and open it where somebody watches."""
-    typer.echo(f"Open this address on this computer (it is a secret): {address}")
-    typer.echo("Press Ctrl-C here to stop; every answer is saved as it is given.")
+    print(f"Open this address on this computer (it is a secret): {address}")
+    print("Press Ctrl-C here to stop; every answer is saved as it is given.")
     sys.stdout.flush()
     if browser and sys.stdout.isatty():
         import webbrowser  # noqa: PLC0415
@@ -124,9 +124,9 @@ def _finish(desk: "Desk") -> None:
     written = desk.export()
     desk.store.close()
     for path in written:
-        typer.echo(f"wrote {path}", err=True)
-    typer.echo(f"{count(len(found.toss_ups), 'toss-up')} found.")
+        tell(f"wrote {path}")
+    print(f"{count(len(found.toss_ups), 'toss-up')} found.")
     for line in closing_lines(desk.sitting, found):
-        typer.echo(f"  {line}")
+        print(f"  {line}")
     if found.toss_ups:
-        typer.echo(f"Next: {desk.test_command}")
+        print(f"Next: {desk.test_command}")

@@ -1,14 +1,13 @@
 """Which labels look flipped, ranked for an expert to look at."""
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from evenodds.cli.outputs import check_output
+from evenodds.cli.deliver import check_output
 from evenodds.errors import InputError
-from evenodds.files import whole_file
+from evenodds.files import write_csv
 from evenodds.model.robust import RobustCurve, fit_robust
 from evenodds.rows.base import Block
 
@@ -65,12 +64,13 @@ def write_flips(
     found = rows.unheld().sum_over_rows(FlipChances(curve))
     chances, numbered = np.concatenate(found.chances), np.concatenate(found.rows)
     given = np.concatenate(found.labels)
-    with whole_file(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["row", "label", "flip_probability"])
-        known = np.isin(numbered, [] if audit is None or audit.rows is None else audit.rows)
-        for row in np.argsort(-chances, kind="stable"):
-            if known[row]:
-                continue
-            label = rows.positive if given[row] else rows.negative
-            writer.writerow([int(numbered[row]), label, f"{chances[row]:.6f}"])
+    known = np.isin(numbered, [] if audit is None or audit.rows is None else audit.rows)
+    order = np.argsort(-chances, kind="stable")
+    write_csv(
+        path,
+        ["row", "label", "flip_probability"],
+        (
+            (numbered[row], rows.positive if given[row] else rows.negative, f"{chances[row]:.6f}")
+            for row in order[~known[order]]
+        ),
+    )

@@ -9,12 +9,19 @@ from evenodds.cli.audit import run_audit
 from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
-from evenodds.cli.guard import BAD_INPUT
+from evenodds.cli.guard import (
+    BAD_INPUT,
+    INTERRUPTED,
+    end_as_interrupted,
+    prepare_streams,
+    tell,
+)
 from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
 from evenodds.cli.study import study
 from evenodds.cli.test import run_test
+from evenodds.errors import shortened
 
 app = typer.Typer(
     name="evenodds",
@@ -39,7 +46,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from evenodds.version import __version__  # noqa: PLC0415 - only when asked
 
-        typer.echo(f"evenodds {__version__}")
+        print(f"evenodds {__version__}")
         raise typer.Exit
 
 
@@ -58,22 +65,26 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 def run() -> None:
     """Run the command line; a slip in its options gets one sentence, as bad data does."""
+    prepare_streams()
+    end_as_interrupted()
     try:
         code = app(standalone_mode=False)
     except UsageError as slip:
-        _tell(slip)
+        _explain(slip)
         code = BAD_INPUT
+    except (typer.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
     raise SystemExit(code or 0)
 
 
-def _tell(slip: Any) -> None:
+def _explain(slip: Any) -> None:
     """Say what is wrong with the options, or show the help where none were given."""
     if type(slip).__name__ == "NoArgsIsHelpError":
         slip.show()
         return
-    said = slip.format_message().replace("Value error, ", "").rstrip(".")
+    said = shortened(slip.format_message()).replace("Value error, ", "").rstrip(".")
     asked = "evenodds" if slip.ctx is None else slip.ctx.command_path
     named = [command.name for command in app.registered_commands]
     if slip.ctx is None and sys.argv[1:2] and sys.argv[1] in named:
         asked = f"evenodds {sys.argv[1]}"
-    typer.echo(f"evenodds: {said[0].lower()}{said[1:]} (see {asked} --help).", err=True)
+    tell(f"evenodds: {said[0].lower()}{said[1:]} (see {asked} --help).")

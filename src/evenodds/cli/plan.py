@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli.choices import CurveMethod, Format, Side
-from evenodds.cli.guard import INTERRUPTED, guarded
+from evenodds.cli.deliver import check_output
+from evenodds.cli.guard import INTERRUPTED, guarded, tell
 from evenodds.cli.options import (
     Alternative,
     Features,
@@ -86,7 +87,11 @@ def run_plan(
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
     from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
     from evenodds.planning.plan import make_plan  # noqa: PLC0415
+    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole  # noqa: PLC0415
 
+    check_whole(runs, "--runs", at_most=MOST_RUNS)
+    check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS)
+    drawing = None if figure is None else _figure_name(figure, data)
     design = _read_design(
         _read_pilot(
             data,
@@ -117,13 +122,13 @@ def run_plan(
             workers=workers,
             progress=progress,
         )
-    if figure is not None:
-        _draw(plan, figure)
+    if drawing is not None:
+        _draw(plan, drawing)
     if output_format is Format.json:
         from evenodds.report.plan_text import plan_verdict  # noqa: PLC0415
 
         document = {"schema_version": 1, **asdict(plan), "verdict": plan_verdict(plan)}
-        typer.echo(json.dumps(document, indent=2))
+        print(json.dumps(document, indent=2))
     else:
         from evenodds.cli.show import show_plan  # noqa: PLC0415 - rich is slow to load
 
@@ -206,11 +211,22 @@ def read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNois
     return ClassConditionalNoise(alpha, beta)
 
 
-def _draw(plan: "Plan", path: Path) -> None:
+def _figure_name(path: Path, data: str | None) -> Path:
+    """Return the name of a picture without its kind; refuse one that cannot be written."""
+    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+
+    if not path.name:
+        raise InputError(f"--figure {path} is no name of a file: name one, as NAME.png.")
+    name = path.with_suffix("") if path.suffix in (".png", ".svg") else path
+    for kind in (".png", ".svg"):
+        check_output(name.with_name(f"{name.name}{kind}"), "--figure", [data] if data else [])
+    return name
+
+
+def _draw(plan: "Plan", name: Path) -> None:
     """Write the picture of a plan."""
     from evenodds.report.plan_figure import plan_figure  # noqa: PLC0415 - matplotlib is slow
     from evenodds.report.style import save_figure  # noqa: PLC0415
 
-    name = path.with_suffix("") if path.suffix in (".png", ".svg") else path
     for written in save_figure(plan_figure(plan), name):
-        typer.echo(f"wrote {written}", err=True)
+        tell(f"wrote {written}")

@@ -43,7 +43,7 @@ def run_prior(
         document["significance"] = significance
         document["reject"] = result.pvalue < significance
         document["verdict"] = prior_verdict(result, significance)
-        typer.echo(json.dumps(document, indent=2))
+        print(json.dumps(document, indent=2))
         return
     from evenodds.cli.show import show_prior  # noqa: PLC0415 - rich is slow to load
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli.choices import CurveMethod
-from evenodds.cli.guard import INTERRUPTED, guarded
+from evenodds.cli.guard import INTERRUPTED, guarded, tell
 from evenodds.cli.plan import read_noise
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run_paper(
     from evenodds.inference.wald import Wald  # noqa: PLC0415
     from evenodds.simulation.worlds import find_world  # noqa: PLC0415
     from evenodds.study.paper import run_paper_study  # noqa: PLC0415
-    from evenodds.validation import check_whole  # noqa: PLC0415
+    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole  # noqa: PLC0415
 
     test = CURVE_METHODS[method.value]()
     with progress_bar("Simulating") as progress:
@@ -65,9 +65,9 @@ def run_paper(
             _grid_noises(read_noise(alpha, beta), fourth=fourth),
             world=find_world(world),
             method=None if isinstance(test, Wald) else test,
-            runs=check_whole(runs, "--runs", at_least=1),
+            runs=check_whole(runs, "--runs", at_least=1, at_most=MOST_RUNS),
             seed=check_whole(seed, "--seed"),
-            workers=check_whole(workers, "--workers", at_least=1),
+            workers=check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS),
             progress=progress,
         )
     from evenodds.cli.show import show_paper_rates  # noqa: PLC0415 - rich is slow to load
@@ -94,20 +94,20 @@ def run_atlas(
     from evenodds.cli.data import split_names  # noqa: PLC0415
     from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
     from evenodds.study.atlas import run_atlas_study  # noqa: PLC0415
-    from evenodds.validation import check_whole  # noqa: PLC0415
+    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole  # noqa: PLC0415
 
     with progress_bar("Simulating") as progress:
         written, verdicts, interrupted = run_atlas_study(
             out,
             extent=extent.value,
             worlds=split_names(worlds, "--worlds"),
-            runs=check_whole(runs, "--runs", at_least=1),
+            runs=check_whole(runs, "--runs", at_least=1, at_most=MOST_RUNS),
             seed=check_whole(seed, "--seed"),
-            workers=check_whole(workers, "--workers", at_least=1),
+            workers=check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS),
             progress=progress,
         )
     for verdict in verdicts:
-        typer.echo(verdict)
+        print(verdict)
     _finish(written, interrupted)
 
 
@@ -145,7 +145,7 @@ def _grid_noises(
 def _finish(written: list[Path], interrupted: bool) -> None:
     """Say which files are there, and stop as interrupted where they hold part of the study."""
     for path in written:
-        typer.echo(f"wrote {path}", err=True)
+        tell(f"wrote {path}")
     if interrupted:
-        typer.echo("evenodds: interrupted; the files hold what was finished.", err=True)
+        tell("evenodds: interrupted; the files hold what was finished.")
         raise typer.Exit(INTERRUPTED)

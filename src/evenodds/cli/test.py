@@ -130,8 +130,6 @@ def run_test(
         raise InputError(
             "give --audit or --true, not both: an audit is of other rows, or of these."
         )
-    if true is not None and true == label:
-        raise InputError("--true and --label must name different columns.")
     if true is not None and "-" in data:
         raise InputError("--true reads DATA twice, which standard input cannot: give a file.")
     if sampled_by is not None and true is None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from evenodds.elicit.answers import Answer, Verdict, toss_ups
 from evenodds.elicit.export import (
-    FORMULA_STARTS,
     Findings,
     Outputs,
     anchor_table,
@@ -21,6 +20,7 @@ from evenodds.elicit.sitting import Sitting
 from evenodds.elicit.store import Store
 from evenodds.elicit.words import running_line
 from evenodds.errors import InputError
+from evenodds.files import FORMULA_STARTS
 
 if TYPE_CHECKING:
     import pyarrow as pa

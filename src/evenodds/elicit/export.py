@@ -1,6 +1,5 @@
 """Answers as files: anchors that a test takes as they are, and the raw answers beside them."""
 
-import csv
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,7 +10,7 @@ from evenodds.elicit.answers import Answer, TossUp, toss_ups
 from evenodds.elicit.sitting import Sitting
 from evenodds.elicit.tolerance import UNSEEN_LEAN, Judgement, judge
 from evenodds.errors import InputError
-from evenodds.files import whole_file
+from evenodds.files import check_writable, whole_file, write_csv
 from evenodds.validation import join_quoted
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 ANCHOR_FILES = (".parquet", ".pq", ".csv", ".tsv")
 ANSWER_FILES = (".csv", ".jsonl")
-# Spreadsheets take a cell that begins like this for a formula.
-FORMULA_STARTS = "=+-@\t\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +31,7 @@ class Outputs:
         for path, kinds in ((self.anchors, ANCHOR_FILES), (self.answers, ANSWER_FILES)):
             if path.suffix.lower() not in kinds:
                 raise InputError(f"{path} must end in {join_quoted(kinds, 'or')}.")
-            if path.is_dir() or not path.resolve().parent.is_dir():
-                raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
+            check_writable(path)
         if self.anchors.resolve() == self.answers.resolve():
             raise InputError(f"--out and --raw are both {self.anchors}: name two files.")
 
@@ -76,16 +72,15 @@ def anchor_table(table: "pa.Table", features: Sequence[str], found: Findings) ->
 
 def write_anchors(path: Path, anchors: "pa.Table") -> None:
     """Write anchors as the file's name asks; private, as the data they come from may be."""
-    with whole_file(path, private=True) as file:
-        if path.suffix.lower() in {".parquet", ".pq"}:
-            from pyarrow import parquet  # noqa: PLC0415 - slow to load
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        from pyarrow import parquet  # noqa: PLC0415 - slow to load
 
+        with whole_file(path, private=True) as file:
             parquet.write_table(anchors, file.buffer)
-            return
-        delimiter = "," if path.suffix.lower() == ".csv" else "\t"
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(anchors.column_names)
-        writer.writerows(row.values() for row in anchors.to_pylist())
+        return
+    rows = (row.values() for row in anchors.to_pylist())
+    delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+    write_csv(path, anchors.column_names, rows, delimiter=delimiter, private=True)
 
 
 def write_answers(path: Path, answers: Sequence[Answer], sitting: Sitting) -> None:
@@ -95,22 +90,9 @@ def write_answers(path: Path, answers: Sequence[Answer], sitting: Sitting) -> No
         {**asdict(answer), "answer": said.get(answer.verdict.value, answer.verdict.value)}
         for answer in answers
     ]
-    with whole_file(path, private=True) as file:
-        if path.suffix.lower() == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
+        with whole_file(path, private=True) as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            return
-        names = [*(field.name for field in fields(Answer)), "answer"]
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({**row, "answer": _no_formula(row["answer"])} for row in rows)
-
-
-def _no_formula(text: str) -> str:
-    """Return a class name that a spreadsheet takes for text; numbers are none to fear."""
-    if not text.startswith(tuple(FORMULA_STARTS)):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
+        return
+    names = [*(field.name for field in fields(Answer)), "answer"]
+    write_csv(path, names, ([row[name] for name in names] for row in rows), private=True)

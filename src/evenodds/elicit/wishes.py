@@ -31,6 +31,8 @@ class Wishes:
 
     def outputs(self) -> Outputs:
         """Return where results are written to, refusing the data itself."""
+        if not self.out.name:
+            raise InputError(f"--out {self.out} is no file: name one, as anchors.csv.")
         outputs = Outputs(self.out, self.raw or self.out.with_name(f"{self.out.stem}_answers.csv"))
         if self.data.resolve() in {outputs.anchors.resolve(), outputs.answers.resolve()}:
             raise InputError(f"--out or --raw would overwrite {self.data}: name another file.")

@@ -23,7 +23,7 @@ from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
 from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
 from evenodds.model.noisy_sums import NoisyPoint, squeezed
 from evenodds.rows.base import Block, Rows
-from evenodds.validation import FloatArray, check_whole
+from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 
 Calibration = Literal["asymptotic", "bootstrap"]
 Progress = Callable[[int, int], None]  # draws done, draws in all
@@ -43,7 +43,8 @@ class Bootstrap:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "draws", check_whole(self.draws, "draws", at_least=19))
+        draws = check_whole(self.draws, "draws", at_least=19, at_most=MOST_RUNS)
+        object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
 
 

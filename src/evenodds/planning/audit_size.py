@@ -16,7 +16,7 @@ from evenodds.inference.wilson import wilson_interval
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.audit_design import AuditDesign
 from evenodds.planning.given_power import given_power
-from evenodds.validation import check_between, check_choice, check_whole
+from evenodds.validation import MOST_RUNS, check_between, check_choice, check_whole
 
 if TYPE_CHECKING:
     from evenodds.inference.audit.counts import Flips
@@ -151,7 +151,7 @@ def audit_size(
     n_rows = _fewest(reached, wanted)
     expected = design.expected(n_rows)
     positive = expected.given_positive if design.sampled_by == "given" else expected.n_positive
-    n_runs = check_whole(runs, "runs")
+    n_runs = check_whole(runs, "runs", at_most=MOST_RUNS)
     found = _simulated(
         design,
         n_rows,

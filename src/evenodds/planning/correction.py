@@ -22,7 +22,7 @@ from evenodds.planning.question import Question, Shortfall
 from evenodds.simulation.parallel import carry_out
 from evenodds.simulation.setting import PValues, Setting
 from evenodds.simulation.world import World
-from evenodds.validation import FloatArray, check_whole
+from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 
 # A plan with fewer rows than these is corrected. Rows are counted as clean, balanced ones: flips
 # thin them by (1 - alpha - beta)^2, a rare label by twice its share.
@@ -66,7 +66,7 @@ def settled(
     `solve` works the plan out by the formula; where that has too few rows, `runs` data sets are
     simulated there, the formula is corrected to what they show, and so on until the plan stays.
     """
-    n_runs = check_whole(runs, "runs")
+    n_runs = check_whole(runs, "runs", at_most=MOST_RUNS)
     plan = solve(question)
     seen: list[tuple[Point, Shortfall]] = []
     for number in range(MOST_ROUNDS):

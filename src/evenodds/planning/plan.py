@@ -18,6 +18,7 @@ from evenodds.planning.summary import AnchorVariance
 from evenodds.simulation.parallel import Progress
 from evenodds.simulation.rejection import RejectionRate, rejection_rate
 from evenodds.simulation.world import World
+from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
 T = TypeVar("T")
 Unknown = Literal["rows", "anchors", "asymmetry", "power"]
@@ -105,6 +106,10 @@ def make_plan(
     `power` None; `rate` is the flip rate of the class flipped less, where `noise` is unknown.
     With `runs`, the formula is corrected where rows are few, and the plan is simulated that often.
     """
+    effort = {
+        "runs": check_whole(runs, "runs", at_most=MOST_RUNS),
+        "workers": check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS),
+    }
     question = read_question(
         design,
         method=method,
@@ -115,7 +120,6 @@ def make_plan(
         seed=seed,
     )
     unknown = _find_unknown(question, n_rows, n_anchors, noise, power)
-    effort: dict[str, int] = {"runs": runs, "workers": workers}
     if n_anchors is None:
         point, question = plan_anchors(
             question, _given(noise), n_rows=n_rows, power=_given(power), **effort

@@ -30,8 +30,9 @@ from evenodds.validation import check_between, check_tolerances, check_whole
 
 Design = str | World | AnchorVariance
 
-# Rows that stand for "as many as you like".
+# Rows that stand for "as many as you like", and the most that a plan is made for.
 ENDLESS_ROWS = 1e12
+MOST_ROWS = 10**12
 # With fewer rows of one label a pilot says too little about the curve.
 FEWEST_PILOT_ROWS = 30
 
@@ -188,7 +189,7 @@ def _check_settings(method: Method) -> CurveMethod:
 def check_rows(n_rows: int | None, question: Question) -> int | None:
     """Check a number of rows; summary numbers may come without."""
     if n_rows is not None:
-        return check_whole(n_rows, "n_rows", at_least=1)
+        return check_whole(n_rows, "n_rows", at_least=1, at_most=MOST_ROWS)
     if not isinstance(question.design, AnchorVariance):
         raise InputError("n_rows is needed: a world does not say how much data you will have.")
     return None

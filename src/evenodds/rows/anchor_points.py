@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evenodds.errors import AnchorError, InputError
+from evenodds.files import FORMULA_STARTS
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.encoding.base import Encoding
 from evenodds.rows.source import read_features
 from evenodds.rows.tables.base import Table
 from evenodds.rows.tables.numpy_files import map_npy
-from evenodds.rows.tables.opening import open_table
+from evenodds.rows.tables.opening import TEXT, open_table
 from evenodds.rows.values import is_missing_in, kind_of
 from evenodds.validation import FloatArray, join_quoted, near_misses
 
@@ -27,6 +28,8 @@ NUMBERING = re.compile(
     r"(?i:^(|unnamed: ?\d+|__index_level_\d+__|index|no|nr|uuid|key"
     r"|(row|case|record|item|line)([ _.]?(no|nr|number|index))?)$|(^|[ _.-])id$)|[a-z]I[dD]$"
 )
+# A cell of a text file that a spreadsheet would have run, as `write_csv` writes it.
+ESCAPED = re.compile(f"^'([{re.escape(FORMULA_STARTS)}])")
 # Rows are told apart on cells of this width, in standard deviations of the anchors.
 GRID_STEP = 0.02
 GRID_AXES = 3
@@ -39,9 +42,23 @@ def read_anchors(source: Any) -> tuple[Any, dict[str, Any]]:
     """Read a file of anchors: its points, and what the expert states of each."""
     if str(source).lower().endswith(".npy"):
         return np.array(map_npy(Path(source))), {}
-    table = whole(open_table(source))
+    table = anchor_table(source)
     stated = {name: table[name].to_numpy() for name in STATED if name in table.column_names}
     return table.drop_columns(list(stated)), stated
+
+
+def anchor_table(source: Any) -> "pa.Table":
+    """Open a file of anchors, and take back what keeps spreadsheets from running its cells."""
+    from pyarrow import compute  # noqa: PLC0415 - only tables need it
+
+    table = whole(open_table(source))
+    if Path(source).suffix.lower() not in TEXT:
+        return table
+    for place, part in enumerate(table.schema):
+        if kind_of(part.type) == "text":
+            cells = compute.replace_substring_regex(table.column(place), ESCAPED.pattern, r"\1")
+            table = table.set_column(place, part.name, cells)
+    return table.rename_columns([ESCAPED.sub(r"\1", name) for name in table.column_names])
 
 
 def whole(table: Table) -> "pa.Table":

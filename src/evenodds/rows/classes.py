@@ -15,6 +15,7 @@ from evenodds.rows.door import is_npy, is_path, read_data
 from evenodds.rows.encoding.formula_text import FormulaText
 from evenodds.rows.frames import as_arrow
 from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain
+from evenodds.rows.roles import Columns
 from evenodds.rows.tables.numpy_files import map_npy
 from evenodds.rows.tables.opening import open_table
 from evenodds.validation import FloatArray, join_quoted, near_misses
@@ -73,6 +74,10 @@ def read_class_rows(
         opened = open_table(X)
         X, called = whole(opened), opened.name
     if isinstance(y, str) and not is_npy(y):
+        weight, group = (
+            part if isinstance(part, str) else None for part in (sample_weight, groups)
+        )
+        Columns(label=y, weight=weight, group=group)  # which refuses a label with another part
         labels, label = f"column {y!r}", y
         X, y = _taken_out(X, y, called)
     elif is_npy(y):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenodds.errors import InputError
 from evenodds.rows.base import IntArray
 from evenodds.rows.values import kind_of, numbers, plain_array
 from evenodds.validation import FloatArray
@@ -30,6 +31,16 @@ class Columns:
     weight: str | None = None
     group: str | None = None
     true: str | None = None  # true labels of rows that were looked up
+
+    def __post_init__(self) -> None:
+        parts = {"marks anchors": self.anchor, "holds weights": self.weight}
+        parts |= {"holds groups": self.group, "holds true labels": self.true}
+        for part, name in parts.items():
+            if name == self.label:
+                raise InputError(
+                    f"column {name!r} is named as the label and as the one that {part}: name two "
+                    "different columns."
+                )
 
     @property
     def others(self) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ Simulated: 2,000 patients, two measurements, and a diagnosis of which a known sh
 was recorded wrongly. ``python -m evenodds.simulation.demo`` writes the files again.
 """
 
-import csv
 from pathlib import Path
 
 import numpy as np
 
+from evenodds.files import write_csv
 from evenodds.noise import ClassConditionalNoise
 from evenodds.simulation.worlds import two_bells
 
@@ -33,19 +33,12 @@ def write_demo(folder: Path) -> None:
     given = np.where(TRUTH.flip(true, rng), "ill", "healthy")
     anchors = world.draw_anchors(N_ANCHORS, rng, tolerance=TOLERANCE)
     rows = [[*_rounded(row), label] for row, label in zip(features, given, strict=True)]
-    _write(folder / PATIENTS.name, [*FEATURES, LABEL], rows)
-    _write(folder / TOSS_UPS.name, [*FEATURES], [_rounded(point) for point in anchors.points])
+    write_csv(folder / PATIENTS.name, [*FEATURES, LABEL], rows)
+    write_csv(folder / TOSS_UPS.name, [*FEATURES], [_rounded(point) for point in anchors.points])
 
 
 def _rounded(values: np.ndarray) -> list[str]:
     return [f"{value:.3f}" for value in values]
-
-
-def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 if __name__ == "__main__":

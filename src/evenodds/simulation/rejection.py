@@ -16,7 +16,7 @@ from evenodds.simulation.parallel import Progress, carry_out
 from evenodds.simulation.setting import OwnTest, PValues, Setting
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import find_world
-from evenodds.validation import check_between, check_whole
+from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_between, check_whole
 
 # Runs of one task: long enough to be worth handing out, short enough to see progress.
 RUNS_A_TASK = 20
@@ -129,7 +129,7 @@ def rejection_rate(
     if k == 0 and not isinstance(test, Joint) and isinstance(test, Method):
         raise InputError("n_anchors is 0 but only method 'joint' runs without anchors.")
     level = check_between(significance, "significance", 0, 1, closed="neither")
-    check_whole(runs, "runs", at_least=1)
+    check_whole(runs, "runs", at_least=1, at_most=MOST_RUNS)
     step = check_whole(batch_size, "batch_size", at_least=1)
     place = find_world(world)
     own, shared = place.tolerances(tolerance, shared_tolerance)
@@ -146,7 +146,7 @@ def rejection_rate(
     done = carry_out(
         of_runs,
         [range(start, min(start + step, runs)) for start in range(0, runs, step)],
-        workers=check_whole(workers, "workers", at_least=1),
+        workers=check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS),
         progress=progress,
         size=len,
     )

@@ -22,7 +22,7 @@ from evenodds.study.boundary_figure import (
     draw_points,
 )
 from evenodds.study.densities_figure import CLASS_CONDITIONAL, UNIFORM, in_words
-from evenodds.validation import check_whole
+from evenodds.validation import MOST_RUNS, check_whole
 
 PLAIN_LINE: Final = Line("least logistic loss, as it is", RED, "--")
 CORRECTED_LINE: Final = Line("least logistic loss, corrected", BLUE, "-")
@@ -54,7 +54,7 @@ def restored_figure(
         The two noises.
     """
     n_rows = check_whole(n_rows, "n_rows", at_least=POINTS_SHOWN)
-    runs = check_whole(runs, "runs", at_least=1)
+    runs = check_whole(runs, "runs", at_least=1, at_most=MOST_RUNS)
     figure, axes = new_figure(2, 2, height=7.2, share_x=True, share_y=True)
     streams = iter(np.random.default_rng(seed).spawn(4))
     for above, noise in zip(axes, (uniform, class_conditional), strict=True):

@@ -1,12 +1,11 @@
 """Tables of a study as files, whole or not at all."""
 
-import csv
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from evenodds import files
 from evenodds.errors import InputError
-from evenodds.files import whole_file
 
 
 def make_folder(path: Path) -> None:
@@ -27,15 +26,13 @@ def write_parquet(path: Path, columns: dict[str, Any]) -> Path:
     import pyarrow as pa  # noqa: PLC0415 - slow to load
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    with whole_file(path) as file:
+    with files.whole_file(path) as file:
         pq.write_table(pa.table(columns), file.buffer)
     return path
 
 
 def write_csv(path: Path, columns: dict[str, Any]) -> Path:
     """Write columns as a CSV file."""
-    with whole_file(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    files.write_csv(path, columns, rows)
     return path

@@ -304,7 +304,10 @@ def test_rows_of_the_data_may_be_audited(command, beside, looked_up, drawn):
         ("--true truth --audit {f}/audit.csv", "give --audit or --true, not both"),
         ("--sampled-by given", "--sampled-by goes with --true, the column of true labels in DATA."),
         ("--true truht", "has no column 'truht'; did you mean 'truth'?"),
-        ("--true label", "--true and --label must name different columns."),
+        (
+            "--true label",
+            "column 'label' is named as the label and as the one that holds true labels",
+        ),
     ],
 )
 def test_audited_rows_that_cannot_be_used_are_refused(command, beside, looked_up, options, message):

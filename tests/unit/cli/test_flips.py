@@ -52,3 +52,14 @@ def test_a_file_that_must_not_be_written_is_refused(options, message):
     done = _run(*options)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_a_label_that_a_spreadsheet_would_run_is_escaped(tmp_path):
+    rows = demo.PATIENTS.read_text().replace("healthy", "=well").replace("ill", "-1")
+    (tmp_path / "rows.csv").write_text(rows)
+    line = ["test", tmp_path / "rows.csv", "--label", demo.LABEL, "--positive", "-1"]
+    outputs = ["--anchors", demo.TOSS_UPS, "--flips", tmp_path / "flips.csv"]
+    done = subprocess.run([COMMAND, *map(str, [*line, *outputs])], check=False)
+    with (tmp_path / "flips.csv").open(newline="") as file:
+        labels = {row["label"] for row in csv.DictReader(file)}
+    assert (done.returncode, labels) == (0, {"'=well", "-1"})

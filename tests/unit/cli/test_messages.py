@@ -298,3 +298,52 @@ def test_wrong_priors(says, arguments, text):
 
 def test_an_unknown_command(says):
     says("tset", "tset")
+
+
+@pytest.mark.parametrize("option", ["--group", "--weight", "--anchor-column"])
+def test_the_label_for_another_part(says, files, option):
+    text = "column 'code' is named as the label and as the one that"
+    says(text, "test", files / "rows.csv", "--label code --method joint", option, "code")
+
+
+def test_the_label_of_many_classes_as_a_group(says, files):
+    text = "column 'code' is named as the label and as the one that holds groups"
+    arguments = ["multiclass", files / "rows.csv", "--label code --group code"]
+    says(text, *arguments, "--anchors", files / "toss_ups.csv")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "plan --variance 0.9 --anchors 9 --alpha 0.1 --beta 0.3 --runs {}",
+        "plan --variance 0.9 --anchors 9 --alpha 0.1 --beta 0.3 --workers {}",
+        "plan --variance 0.9 --anchors {} --alpha 0.1 --beta 0.3",
+        "plan --variance 0.9 --variance-rows 9 --rows {} --anchors 9 --alpha 0.1 --beta 0.3",
+        "audit --plan --alpha 0.1 --beta 0.3 --prior 0.5 --runs {}",
+        "study paper --out {{}} --runs {}",
+        "study atlas --out {{}} --workers {}",
+        "prior -- 30 {} 0.4",
+    ],
+)
+@pytest.mark.parametrize("number", [10**30, -1])
+def test_counts_beyond_reason(says, tmp_path, line, number):
+    says(" but must be ", line.format(number).format(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["no/such/plan.png", "", "/", "folder"])
+def test_a_picture_that_cannot_be_written_is_refused_before_the_work(says, tmp_path, name):
+    (tmp_path / "folder.svg").mkdir()
+    arguments = "plan --world paper --rows 999 --anchors 9 --alpha 0.1 --beta 0.3 --figure"
+    says("name ", arguments, f"'{tmp_path / name if name[:1] != '/' and name else name}'")
+
+
+def test_an_output_among_the_files_of_a_folder(says, files, tmp_path):
+    (tmp_path / "part.csv").write_text((files / "plain.csv").read_text())
+    for source in (tmp_path, f"'{tmp_path}/*.csv'"):
+        arguments = ["test", source, "--label diagnosis --method joint --flips"]
+        says("part.csv would overwrite ", *arguments, tmp_path / "part.csv")
+
+
+def test_no_more_of_a_value_is_quoted_than_can_be_read(command, files):
+    result = command("test", files / "rows.csv", "--method joint --label", "x" * 5000)
+    assert f"no column '{'x' * 200}'... (5,000 characters); " in result.stderr

@@ -5,12 +5,14 @@ import json
 import stat
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from evenodds.anchors import Anchors
 from evenodds.elicit.answers import Verdict
 from evenodds.elicit.export import Outputs, anchor_table, findings, write_anchors, write_answers
+from evenodds.rows.anchor_points import read_anchors
 
 
 @pytest.fixture
@@ -114,3 +116,12 @@ def test_a_column_of_one_shared_tolerance_is_that_tolerance():
 def test_a_column_of_different_shared_tolerances_is_refused(refused):
     with refused("shared_tolerance runs from 0.01 to 0.02 but is what all anchors share"):
         Anchors([[0.0], [1.0]], shared_tolerance=[0.01, 0.02])
+
+
+@pytest.mark.parametrize("name", ["anchors.csv", "anchors.tsv", "anchors.parquet"])
+def test_cells_that_spreadsheets_would_run_come_back_as_they_were(tmp_path, name):
+    columns = {"=dose": [1.0, 2.0], "site": ["-north", "@south"], "posterior": [0.5, 0.5]}
+    write_anchors(tmp_path / name, pa.table(columns))
+    points, stated = read_anchors(tmp_path / name)
+    assert points.to_pydict() == {"=dose": [1.0, 2.0], "site": ["-north", "@south"]}
+    assert stated["posterior"].tolist() == [0.5, 0.5]

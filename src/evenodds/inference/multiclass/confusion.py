@@ -10,7 +10,7 @@ from evenodds.errors import InputError
 from evenodds.inference.multiclass.confusion_result import ConfusionTestResult, MatrixTest
 from evenodds.rows.classes import read_classes
 from evenodds.rows.labels import label_column
-from evenodds.validation import FloatArray, check_whole
+from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 
 # Fewer rows expected in a cell than this, and p-values are drawn instead of looked up.
 FEW_EXPECTED = 5.0
@@ -87,8 +87,8 @@ def confusion_of(
     called: tuple[str, str] = ("true", "given"),
 ) -> ConfusionTestResult:
     """Test labels that messages call by names of their own; see `confusion_test`."""
-    draws, seed = check_whole(draws, "draws", at_least=99), check_whole(seed, "seed")
-    rng = np.random.default_rng(seed)
+    draws = check_whole(draws, "draws", at_least=99, at_most=MOST_RUNS)
+    rng = np.random.default_rng(check_whole(seed, "seed"))
     counts, names = _counted(true, given, called)
     return ConfusionTestResult(
         classes=names,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evenodds.errors import ClusterError, InputError, MissingExtraError
-from evenodds.validation import check_whole
+from evenodds.validation import MOST_WORKERS, check_whole
 from evenodds.version import __version__
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def workers(scheduler: str | None = None, n_workers: int | None = None) -> Itera
             _check_workers(client, scheduler)
             yield True
         return
-    count = check_whole(n_workers, "--workers", at_least=1)
+    count = check_whole(n_workers, "--workers", at_least=1, at_most=MOST_WORKERS)
     # Worker processes start with one thread for linear algebra each: that is Dask's default.
     with (
         dask.config.set({f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in MEMORY.items()}),

@@ -3,13 +3,13 @@
 import glob
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenodds.errors import InputError
+from evenodds.files import TemporaryFolder
 from evenodds.rows.tables.arrow import open_arrow
 from evenodds.rows.tables.base import Stamp, Table, refuse_repeated
 from evenodds.rows.tables.numpy_files import open_npz
@@ -131,18 +131,20 @@ def _from_stdin(choose: Choice, text_if_mixed: Collection[str]) -> Table:
         raise InputError("standard input is closed: pipe a CSV file into the command.")
     if sys.stdin.isatty():
         raise InputError("standard input is a terminal: pipe a CSV file into the command.")
-    with tempfile.TemporaryDirectory(prefix="evenodds-") as folder:
-        path = Path(folder) / "stdin.csv"
-        try:
-            with path.open("wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
-        except OSError as error:
-            raise InputError(
-                f"standard input cannot be copied to {folder}: {error.strerror}. Set TMPDIR to a "
-                "folder with room for it."
-            ) from None
+    folder = TemporaryFolder()
+    path = folder.path / "stdin.csv"
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
         text = TextFile(Stamp.of(path), ",", "standard input")
         return _checked(_parse([text], text.name, choose, text_if_mixed), choose)
+    except OSError as error:
+        raise InputError(
+            f"standard input cannot be copied to {folder.path}: {error.strerror}. Set TMPDIR to a "
+            "folder with room for it."
+        ) from None
+    finally:
+        folder.remove()
 
 
 def _parse(

@@ -1,13 +1,12 @@
 """Batches kept to be read again: in memory while they are few, else in a temporary file."""
 
-import shutil
 import tempfile
-import weakref
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from evenodds.errors import InputError
+from evenodds.files import TemporaryFolder
 from evenodds.rows.tables.arrow import MemoryPart, open_arrow
 from evenodds.rows.tables.base import Counting, Table
 
@@ -16,14 +15,6 @@ if TYPE_CHECKING:
 
 # What is smaller than this is kept in memory.
 HELD_BYTES = 64 * 1024 * 1024
-
-
-class TemporaryFolder:
-    """A folder that goes when nobody holds it any more, or when the program ends."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="evenodds-"))
-        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class Spool:
