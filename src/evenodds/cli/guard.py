@@ -83,9 +83,9 @@ def let_go_of(stream: TextIO) -> None:
 def prepare_streams() -> None:
     """Make standard streams fit for any text: closed ones lead nowhere, narrow ones get plain."""
     codecs.register_error("evenodds.plain", _plainly)
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "w"))
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="evenodds.plain")  # type: ignore[union-attr]
 
