@@ -88,6 +88,19 @@ def test_two_experts_at_once(server, chromium):
     assert len(found) == 12
 
 
+def test_a_second_window_cannot_answer_otherwise_unnoticed(server, chromium):
+    address, room = server.start(), chromium.new_context()
+    first, second = room.new_page(), room.new_page()
+    for one in (first, second):
+        begin(one, address, "Ada")
+    press(first, "ArrowDown", 2)
+    second.keyboard.press("ArrowRight")
+    second.get_by_role("heading", name="That did not work").wait_for()
+    assert second.get_by_text("Your answer was NOT saved").is_visible()
+    room.close()
+    assert [verdict for _, _, verdict in server.answers()] == ["toss-up"]
+
+
 def test_html_in_a_cell_is_shown_as_text_and_nothing_comes_from_elsewhere(server, page):
     problems, asked = [], []
     page.on("console", lambda message: problems.append(message.text))

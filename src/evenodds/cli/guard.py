@@ -1,7 +1,7 @@
 """Exit codes and streams: what the shell gives a command, and what it learns from it.
 
 0 the job ran, whatever the verdict; 1 a gate failed; 2 bad input or usage, with one
-clear message; 70 our own bug; 130 interrupted, or asked to end (SIGTERM).
+clear message; 70 our own bug; 130 interrupted; 143 asked to end (SIGTERM).
 """
 
 import codecs
@@ -15,6 +15,7 @@ from typing import ParamSpec, TextIO
 import typer
 
 from evenodds.errors import EvenoddsError, shortened
+from evenodds.interrupts import unwind
 
 P = ParamSpec("P")
 
@@ -90,12 +91,12 @@ def prepare_streams() -> None:
         stream.reconfigure(errors="evenodds.plain")  # type: ignore[union-attr]
 
 
-def end_as_interrupted() -> None:
+def clean_up_when_ended() -> None:
     """Have a request to end, or a closed terminal, clean up as an interrupt does."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # not every system has both
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, unwind)
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:

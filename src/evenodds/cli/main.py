@@ -12,7 +12,7 @@ from evenodds.cli.elicit import run_elicit
 from evenodds.cli.guard import (
     BAD_INPUT,
     INTERRUPTED,
-    end_as_interrupted,
+    clean_up_when_ended,
     prepare_streams,
     tell,
 )
@@ -66,7 +66,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 def run() -> None:
     """Run the command line; a slip in its options gets one sentence, as bad data does."""
     prepare_streams()
-    end_as_interrupted()
+    clean_up_when_ended()
     try:
         code = app(standalone_mode=False)
     except UsageError as slip:

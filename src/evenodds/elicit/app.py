@@ -116,8 +116,9 @@ class Pages:
         if not kept:
             raise HTTPException(
                 409,
-                "Your answer was NOT saved: answers were given or taken back in another window "
-                "since this case was shown. Begin again with your name to go on.",
+                "Your answer was NOT saved: answers were given or taken back since this case was "
+                "shown, as in another window. Begin again with your name to go on; there you can "
+                "take the last answer back.",
             )
         return self._to(expert)
 

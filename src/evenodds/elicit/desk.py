@@ -82,13 +82,15 @@ class Desk:
     def answer(
         self, expert: str, *, number: int, case: int, verdict: Verdict, chance: float | None
     ) -> bool:
-        """Keep an answer about the case that question `number` showed; False if it showed another.
+        """Keep an answer about the case that question `number` showed; False if it cannot be kept.
 
-        An answer that comes twice (a double click, the back button) is kept once.
+        An answer that comes twice (a double click, a page sent again) is kept once. One to
+        another case, or another one to the same case (a second window, the back button), is not.
         """
         given = self.store.answers(expert)
         if number < len(given):
-            return given[number].case == case
+            kept = given[number]
+            return (kept.case, kept.verdict, kept.chance) == (case, verdict, chance)
         question = self.question(expert, given)
         if question is None or (question.number, question.case) != (number, case):
             return False

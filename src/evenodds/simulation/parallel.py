@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from evenodds.errors import EvenoddsError, InputError
+from evenodds.interrupts import held_back, unwinding_on_sigterm
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -71,8 +72,9 @@ def carry_out(
     except KeyboardInterrupt:
         if done == 0:
             raise
-        finished.close()
         return Finished(results, interrupted=True)
+    finally:
+        finished.close()
     return Finished(results, interrupted=False)
 
 
@@ -91,6 +93,7 @@ def _in_processes(
     context = multiprocessing.get_context("spawn")
     packed = _pack(do)
     with (
+        unwinding_on_sigterm(),
         _one_thread_each(),
         ProcessPoolExecutor(workers, context, initializer=_receive, initargs=(packed,)) as pool,
     ):
@@ -99,7 +102,8 @@ def _in_processes(
         try:
             while True:
                 for number, task in waiting:
-                    running[pool.submit(_do_received, task)] = number
+                    with held_back():  # it may start a process
+                        running[pool.submit(_do_received, task)] = number
                     if len(running) >= AHEAD * workers:
                         break
                 if not running:
@@ -149,7 +153,7 @@ def _pack(do: Callable[[Any], Any]) -> bytes:
 def _receive(packed: bytes) -> None:
     """Take in, once for each worker, what is to be done to its tasks."""
     global _received  # noqa: PLW0603 - a worker process has no other place to keep it
-    # An interrupt is for the parent, which then tells the workers to stop.
+    # Windows cannot start a process that never gets Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _received = pickle.loads(packed)
 

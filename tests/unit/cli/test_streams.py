@@ -91,7 +91,7 @@ def copying(tmp_path):
 def test_a_request_to_end_removes_copies_of_data(copying, tmp_path, how):
     assert [path.name.startswith(COPIES) for path in tmp_path.iterdir()] == [True]
     copying.send_signal(how)
-    assert copying.wait() == 130
+    assert copying.wait() == 128 + how
     assert list(tmp_path.iterdir()) == []
 
 

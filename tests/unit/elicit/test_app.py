@@ -80,6 +80,21 @@ def test_an_answer_sent_twice_is_kept_once(send, desk):
     assert len(desk.store.answers()) == 1
 
 
+@pytest.mark.parametrize("changed", [{"verdict": "positive"}, {"chance": "45"}, {"chance": ""}])
+def test_another_answer_to_the_same_case_is_not_passed_over(send, desk, changed):
+    """Given in a second window, or after the back button."""
+    answer(send, 0, chance="55")
+    reply = answer(send, 0, **{"chance": "55", **changed})
+    assert (reply.status_code, "Your answer was NOT saved" in reply.text) == (409, True)
+    (kept,) = desk.store.answers()
+    assert (kept.verdict, kept.chance) == ("toss-up", 0.55)
+
+
+def test_the_same_answer_to_the_same_case_is_acknowledged_again(send):
+    replies = [answer(send, 0, chance="55") for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [303, 303]
+
+
 def test_undo_brings_the_case_back(send, at, desk):
     first = desk.question("Ada", []).case
     answer(send, 0)
