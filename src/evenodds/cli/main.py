@@ -9,7 +9,7 @@ from evenodds.cli.audit import run_audit
 from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
-from evenodds.cli.guard import BAD_INPUT
+from evenodds.cli.guard import BAD_INPUT, INTERRUPTED
 from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
@@ -63,6 +63,8 @@ def run() -> None:
     except UsageError as slip:
         _tell(slip)
         code = BAD_INPUT
+    except typer.Abort:  # interrupted before the command began
+        code = INTERRUPTED
     raise SystemExit(code or 0)
 
 

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from evenodds.errors import EvenoddsError, InputError
+from evenodds.interrupts import held_back, unwinding_on_sigterm
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -71,8 +73,9 @@ def carry_out(
     except KeyboardInterrupt:
         if done == 0:
             raise
-        finished.close()
         return Finished(results, interrupted=True)
+    finally:
+        finished.close()
     return Finished(results, interrupted=False)
 
 
@@ -91,6 +94,7 @@ def _in_processes(
     context = multiprocessing.get_context("spawn")
     packed = _pack(do)
     with (
+        unwinding_on_sigterm(),
         _one_thread_each(),
         ProcessPoolExecutor(workers, context, initializer=_receive, initargs=(packed,)) as pool,
     ):
@@ -99,7 +103,10 @@ def _in_processes(
         try:
             while True:
                 for number, task in waiting:
-                    running[pool.submit(_do_received, task)] = number
+                    # It may start a process. The pool falls apart with a traceback where one dies
+                    # while another starts: SIGTERM waits for both.
+                    with held_back(signal.SIGTERM):
+                        running[pool.submit(_do_received, task)] = number
                     if len(running) >= AHEAD * workers:
                         break
                 if not running:
@@ -149,8 +156,10 @@ def _pack(do: Callable[[Any], Any]) -> bytes:
 def _receive(packed: bytes) -> None:
     """Take in, once for each worker, what is to be done to its tasks."""
     global _received  # noqa: PLW0603 - a worker process has no other place to keep it
-    # An interrupt is for the parent, which then tells the workers to stop.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "win32":  # where no process can be started without Ctrl-C
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    else:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _received = pickle.loads(packed)
 
 

@@ -3,10 +3,11 @@
 import gc
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from evenodds.errors import ClusterError, InputError, MissingExtraError
+from evenodds.interrupts import ending_for_certain, held_back
 from evenodds.validation import check_whole
 from evenodds.version import __version__
 
@@ -38,8 +39,7 @@ def workers(scheduler: str | None = None, n_workers: int | None = None) -> Itera
     if scheduler is not None and n_workers is not None:
         raise InputError("give --scheduler or --workers, not both.")
     try:
-        import dask  # noqa: PLC0415 - an extra, and slow to load
-        import distributed  # noqa: PLC0415
+        import distributed  # noqa: F401, PLC0415 - an extra, and slow to load
     except ImportError:
         raise MissingExtraError(
             "--scheduler and --workers need the 'dask' extra: install evenodds[dask], or leave "
@@ -51,19 +51,45 @@ def workers(scheduler: str | None = None, n_workers: int | None = None) -> Itera
             yield True
         return
     count = check_whole(n_workers, "--workers", at_least=1)
-    # Worker processes start with one thread for linear algebra each: that is Dask's default.
-    with (
-        dask.config.set({f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in MEMORY.items()}),
-        distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster),
-    ):
+    with ending_for_certain(), _started(count):
         yield True
+
+
+@contextmanager
+def _started(count: int) -> Iterator[None]:
+    """Run worker processes that only this machine can reach, without a dashboard."""
+    import dask  # noqa: PLC0415 - loaded already
+    import distributed  # noqa: PLC0415
+
+    # After an error or an interrupt nobody waits for Dask's tasks, and each would be logged, some
+    # of them when the program ends: only then is this not put back.
+    log = logging.getLogger("asyncio")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    with ExitStack() as stack:
+        try:
+            with held_back():
+                stack.enter_context(
+                    dask.config.set(
+                        {f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in MEMORY.items()}
+                    )
+                )
+                # Workers start with one thread for linear algebra each: that is Dask's default.
+                cluster = distributed.LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
+                    silence_logs=logging.CRITICAL,
+                )
+                stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+            yield
+        finally:
+            with held_back():
+                stack.close()
+    log.setLevel(level)
 
 
 def _answering(scheduler: str) -> "Client":

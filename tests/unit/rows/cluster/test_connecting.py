@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 
+import psutil
 import pytest
 from distributed import Client, default_client
 
@@ -40,6 +41,20 @@ def test_processes_are_started_and_ended():
         client = default_client()
         assert list(client.nthreads().values()) == [1]
     assert client.status == "closed"
+
+
+def listening():
+    """Return the addresses that this process and those it has started listen at."""
+    here = psutil.Process()
+    found = (each.net_connections("inet") for each in (here, *here.children(recursive=True)))
+    return {each.laddr for of_one in found for each in of_one if each.status == "LISTEN"}
+
+
+def test_processes_are_out_of_reach_of_other_machines():
+    before = listening()
+    with connecting.workers(None, 1):
+        opened = listening() - before
+    assert {address.ip for address in opened} == {"127.0.0.1"}
 
 
 def test_processes_hold_on_to_their_memory(monkeypatch):
