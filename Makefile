@@ -5,13 +5,18 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench bench-data fuzz calibration clean
+.PHONY: demo test test-floors lint bench bench-data fuzz calibration signals clean
 
 demo: .venv/installed
 	$(BIN)/evenodds demo
 
 test: .venv/installed-dev lint
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# The lowest versions that pyproject.toml allows, in an environment of their own. What is older than
+# Python's or another library's last change warns of it; here that is no failure.
+test-floors: .venv-floors/installed
+	.venv-floors/bin/python -m pytest -q -n 2 -W default @tests/smoke.txt
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check src tests benchmarks
@@ -45,6 +50,10 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.multiclass
 	$(BIN)/python -m tests.calibration.scores
 
+signals: .venv/installed-dev
+	$(BIN)/python -m tests.signals.interrupts
+	$(BIN)/python -m tests.signals.kills
+
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) -e .
@@ -54,5 +63,12 @@ calibration: .venv/installed-dev
 	$(PIP) -e '.[$*]'
 	touch $@
 
+.venv-floors/installed: pyproject.toml .venv/installed
+	$(PIP) uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-floors
+	$(BIN)/uv pip install --quiet --python .venv-floors/bin/python --resolution lowest-direct \
+	  -e '.[dev,dask,sklearn,web]'
+	touch $@
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -62,16 +62,21 @@ def ending_for_certain() -> Iterator[None]:
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def held_back(*also: signal.Signals) -> Iterator[None]:
     """Let a signal wait until the block has ended; processes started in it never get Ctrl-C.
 
     A terminal sends Ctrl-C to all of them, but it is for the parent alone, which ends the others.
+
+    Parameters
+    ----------
+    *also : signal.Signals
+        What else these processes do not get, unless they unblock it themselves.
     """
     came: list[int] = []
     try:
         with (
             _answered(lambda number, frame: came.append(number), signal.SIGINT, signal.SIGTERM),
-            _masked(signal.SIGINT),
+            _masked(signal.SIGINT, *also),
         ):
             yield
     finally:
@@ -109,14 +114,14 @@ def _answered(handler: Handler, *numbers: signal.Signals) -> Iterator[None]:
 
 
 @contextmanager
-def _masked(number: signal.Signals) -> Iterator[None]:
-    """Block a signal in this thread, and for good in threads and processes that start meanwhile."""
+def _masked(*numbers: signal.Signals) -> Iterator[None]:
+    """Block signals in this thread, and for good in threads and processes that start meanwhile."""
     if sys.platform == "win32":
         yield
         return
     # Started with the first process otherwise, it would lift the block before that one starts.
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
         yield
     finally:

@@ -53,6 +53,8 @@ def end(arguments, moment, how, *, whole_group):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell has what it starts in the background ignore Ctrl-C, and so would this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     while process.poll() is None and len(others_of(process.pid)) < n_others:
         time.sleep(0.02)

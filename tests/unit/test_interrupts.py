@@ -11,6 +11,14 @@ import pytest
 from evenodds import interrupts
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Have Ctrl-C heard, which a shell takes from what it starts in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_a_signal_waits_for_the_end_of_the_block():
     reached = []
 
@@ -88,12 +96,9 @@ def test_an_interrupt_that_a_library_catches_still_ends_the_block():
 
 
 def test_a_signal_that_is_ignored_stays_so():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with interrupts.ending_for_certain():
-            signal.raise_signal(signal.SIGINT)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with interrupts.ending_for_certain():
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_other_threads_may_use_the_blocks():

@@ -53,6 +53,8 @@ def read_audit_file(
     groups: Sequence[str] = (),
 ) -> AuditFile:
     """Read true and given labels; rows without a true label were not audited."""
+    import pyarrow as pa  # noqa: PLC0415 - only files need it
+
     needed = [name for name in (true, given, annotator, *groups) if name is not None]
     if len(set(needed)) < len(needed):
         raise InputError("--true, --given, --annotator and --group must name different columns.")
@@ -81,9 +83,8 @@ def read_audit_file(
             )
     truth = _values(columns[true], audited)
     grouped = tuple(_values(columns[name], audited) for name in groups)
-    others = {
-        name: column.filter(audited) for name, column in columns.items() if name not in needed
-    }
+    kept = pa.array(audited)
+    others = {name: column.filter(kept) for name, column in columns.items() if name not in needed}
     return AuditFile(
         true=truth,
         given=_values(columns[given]),

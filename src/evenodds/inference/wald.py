@@ -120,11 +120,7 @@ def wald_test(
         tolerance=anchors.tolerance_range(),
         shared_tolerance=anchors.shared_tolerance,
         shared_is_default=anchors.shared_is_default,
-        diagnostics=tuple(
-            check
-            for check in (_curve_check(rows, fit), rows_check(rows), *data_notes(rows))
-            if check is not None
-        ),
+        diagnostics=(_curve_check(rows, fit), rows_check(rows), *data_notes(rows)),
         profile=profile,
         endless_z=() if anchors.strict else tuple(map(curve.endless_z, profile.asymmetries)),
         sketch=sketch_plain(

@@ -154,8 +154,10 @@ def _refuse_repeated_names(X: Any, name: str) -> None:
 
 def _column_numbers(series: Any, name: str) -> NDArray[Any]:
     """Return one column of a frame as numbers, without a copy where the frame allows it."""
+    import narwhals as nw  # noqa: PLC0415 - loaded already, since there is a frame
+
     dtype = series.dtype
-    if dtype.is_numeric() or dtype.is_boolean():
+    if dtype.is_numeric() or dtype == nw.Boolean:
         values: NDArray[Any] = series.to_numpy()
         if values.dtype.kind in "iufb":
             _refuse_inexact(values, f"column {str(series.name)!r} of {name}")

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -102,7 +103,9 @@ def _in_processes(
         try:
             while True:
                 for number, task in waiting:
-                    with held_back():  # it may start a process
+                    # It may start a process. The pool falls apart with a traceback where one dies
+                    # while another starts: SIGTERM waits for both.
+                    with held_back(signal.SIGTERM):
                         running[pool.submit(_do_received, task)] = number
                     if len(running) >= AHEAD * workers:
                         break
@@ -153,8 +156,10 @@ def _pack(do: Callable[[Any], Any]) -> bytes:
 def _receive(packed: bytes) -> None:
     """Take in, once for each worker, what is to be done to its tasks."""
     global _received  # noqa: PLW0603 - a worker process has no other place to keep it
-    # Windows cannot start a process that never gets Ctrl-C.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "win32":  # where no process can be started without Ctrl-C
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    else:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _received = pickle.loads(packed)
 
 
