@@ -5,21 +5,24 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
-from tests.calibration.elicited import PLACES, Elicited, Panel, rejections
+from tests.calibration.elicited import Elicited, Panel, rejections
 from tests.calibration.experts import own_toss_ups
 from tests.calibration.other_columns import CRITICAL, OtherColumns
 
 RUNS = 60
 
 
-@pytest.mark.parametrize("panel", [Panel(), Panel(n_experts=2, slider=True)], ids=lambda p: p.name)
-@pytest.mark.parametrize("world", PLACES)
+@pytest.mark.parametrize(
+    ("world", "panel"),
+    [("paper", Panel()), ("rare", Panel(n_experts=2, slider=True)), ("skewed", Panel())],
+    ids=str,
+)
 def test_level_with_elicited_anchors(world, panel):
     count = rejections(Elicited(world, eo.UniformNoise(0.1), panel, seed=21), RUNS)
     assert count <= stats.binom.ppf(1 - 1e-4, RUNS, 0.05)
 
 
-@pytest.mark.parametrize(("world", "least"), [("paper", 0.6), ("rare", 0.25), ("skewed", 0.35)])
+@pytest.mark.parametrize(("world", "least"), [("paper", 0.6), ("rare", 0.25)])
 def test_cases_from_a_band_show_what_the_curves_own_toss_ups_hide(world, least):
     """Power as measured at length, less four standard errors; the other way is silent."""
     noise = eo.ClassConditionalNoise(0.05, 0.15)
@@ -31,7 +34,7 @@ def test_cases_from_a_band_show_what_the_curves_own_toss_ups_hide(world, least):
     assert own <= stats.binom.ppf(1 - 1e-4, RUNS, 0.15)
 
 
-@pytest.mark.parametrize("world", PLACES)
+@pytest.mark.parametrize("world", ["paper", "rare"])
 def test_the_tipping_point_tells_of_a_biased_expert(world):
     """A bias that makes a test reject is one that its tipping point says would do so."""
     bias, runs = 0.1, 20
