@@ -16,11 +16,11 @@ def drawn():
 
 
 def _direction(result):
-    return next(check for check in result.diagnostics if check.name == "direction")
+    return next((check for check in result.diagnostics if check.name == "direction"), None)
 
 
 def test_a_line_that_rises_is_no_concern(drawn):
-    assert not _direction(eo.contour_test(*drawn)).concern
+    assert _direction(eo.contour_test(*drawn)) is None
 
 
 def test_labels_the_wrong_way_round_are_doubted(drawn):
@@ -31,7 +31,7 @@ def test_labels_the_wrong_way_round_are_doubted(drawn):
     assert check.message.endswith(
         "Check which label is the positive one, and give it as positive=."
     )
-    assert not _direction(eo.contour_test(X, 1 - labels, anchors, positive=0)).concern
+    assert _direction(eo.contour_test(X, 1 - labels, anchors, positive=0)) is None
 
 
 def test_labels_that_say_nothing_are_doubted(drawn):
