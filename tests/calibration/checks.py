@@ -34,6 +34,8 @@ NOISES = {
     "uniform .2": eo.UniformNoise(0.2),
     "flips .25 / .05": eo.ClassConditionalNoise(0.25, 0.05),
 }
+# So many take long, and leave no doubt: fewer runs do.
+MANY_ANCHORS = 500
 # Toss-ups as they should be, rows of the data drawn at random, or one case at 0.9 among them.
 ANCHORS = ("honest", "random rows", "one at 0.9")
 
@@ -133,7 +135,7 @@ WRONG = tuple(
     for world in WORLDS
     for noise in NOISES
     for kind, k in (("random rows", 12), ("random rows", 60), ("one at 0.9", 12))
-) + tuple(AnchorCell(world, "uniform .2", "random rows", 500) for world in WORLDS)
+) + tuple(AnchorCell(world, "uniform .2", "random rows", MANY_ANCHORS) for world in WORLDS)
 LOGISTIC = tuple(
     LinkCell(world, noise, n)
     for world in ("two features", "five features", "rare")
@@ -171,8 +173,8 @@ def main() -> int:
     print("|---|---|---|---|---|---|")
     with ProcessPoolExecutor(options.workers) as pool:
         for cell in cells[options.skip :]:
-            # Hundreds of anchors take long, and leave no doubt.
-            runs = max(options.runs // 8, 1) if "500" in cell.columns[2] else options.runs
+            many = isinstance(cell, AnchorCell) and cell.k >= MANY_ANCHORS
+            runs = max(options.runs // 8, 1) if many else options.runs
             found = list(pool.map(partial(cell.flags, 23), range(runs), chunksize=5))
             doubted, untold = np.sum(found, axis=0)
             wanted = needed(cell)

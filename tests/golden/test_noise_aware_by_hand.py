@@ -135,13 +135,15 @@ def test_repeated_rows_count_as_weights_do(data):
     assert ours == pytest.approx(theirs, abs=1e-6)
 
 
-def test_many_rows_give_the_statistic_of_the_plain_climb(monkeypatch):
+@pytest.mark.parametrize("shared", [0, 0.05])
+def test_many_rows_give_the_statistic_of_the_plain_climb(shared, monkeypatch):
     """Samples and cheap passes are a short cut to the same optimum."""
     rng = np.random.default_rng(5)
     world = two_bells(0.3)
     X, y = world.draw_rows(130_000, rng)
     labels = eo.ClassConditionalNoise(0.1, 0.12).flip(y, rng)
-    anchors = world.draw_anchors(4, rng, tolerance=0.02)
+    drawn = world.draw_anchors(4, rng, tolerance=0.02)
+    anchors = eo.Anchors(drawn.points, tolerance=0.02, shared_tolerance=shared)
     short = {m: eo.asymmetry_test(X, labels, anchors, method=m) for m in ("boundary", "joint")}
     monkeypatch.setattr("evenodds.model.noisy_problem.MANY_ROWS", 10**9)
     for method, result in short.items():
@@ -150,3 +152,4 @@ def test_many_rows_give_the_statistic_of_the_plain_climb(monkeypatch):
         assert result.statistic == pytest.approx(full.statistic, abs=1e-4)
         assert result.asymmetry == pytest.approx(full.asymmetry, abs=1e-5)
         assert ends[1].low == pytest.approx(ends[0].low, abs=1e-4)
+        assert ends[1].high == pytest.approx(ends[0].high, abs=1e-4)

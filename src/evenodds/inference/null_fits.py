@@ -100,7 +100,8 @@ class NullFits:
         if self.sampled is not None:
             problem, share = self.problem, self.sampled.share
             pilot = self.sampled.carried(nearest[0].point, asymmetry)
-            return [finish_noisy(problem, self.evidence, pilot, share, problem.last_gain)]
+            fit = finish_noisy(problem, self.evidence, pilot, share, problem.last_gain)
+            return self._search(asymmetry, [fit]) if fit.is_step else [fit]
         starts = [along_the_tangent(top, self.evidence, asymmetry) for top in nearest]
         if len(known) == 3 and abs(asymmetry - known[0]) <= 2 * (max(known) - min(known)):
             starts[0] = _between([self._tops[other][0].point for other in known], asymmetry)
