@@ -196,8 +196,8 @@ def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
         )
     else:
         message = (
-            "No flattening of the logistic curve was seen, as noise would cause "
-            f"(z = {statistic:.1f})."
+            f"No flattening of the curve such as noise makes was seen (z = {statistic:.1f}); "
+            "little noise may go unseen."
         )
     return Diagnostic(
         name="curve", message=message, concern=concern, statistic=statistic, pvalue=pvalue
