@@ -1,0 +1,1 @@
+"""What every kind of result says, pinned word for word; ``python -m tests.snapshots`` renews it."""

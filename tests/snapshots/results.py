@@ -1,0 +1,163 @@
+"""One result of every kind, drawn from seeds, and how it is written down."""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+import evenodds as eo
+from evenodds.simulation.worlds import two_bells
+
+PAGES = Path(__file__).parent / "pages"
+TOSS_UPS = [[1.0, -1.0], [0.5, -0.5], [-1.5, 1.5]]
+LEANING = eo.ClassConditionalNoise(alpha=0.3, beta=0.05)
+# A picture depends on the version of the library that drew it, its words do not.
+NOT_WORDS = re.compile(r"<svg.*?</svg>|<style.*?</style>|<td>\d+\.\d+\.\d+[^<]*</td>", re.DOTALL)
+
+
+def _draw(n: int, noise: Any, seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X, true = two_bells().draw_rows(n, rng)
+    return X, noise.flip(true, rng)
+
+
+def _tested(noise: Any = LEANING, n: int = 2000, seed: int = 1, **settings: Any) -> Any:
+    X, y = _draw(n, noise, seed)
+    settings.setdefault("anchors", eo.Anchors(TOSS_UPS))
+    return eo.asymmetry_test(X, np.where(y, "ill", "well"), **settings)
+
+
+def _doubtful() -> Any:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 2))
+    true = rng.random(1500) < expit(2 * X[:, 0] + 1.5 * X[:, 0] ** 2 - 2)
+    given = eo.ClassConditionalNoise(alpha=0.2, beta=0.05).flip(true.astype(int), rng)
+    return eo.asymmetry_test(X, given, eo.Anchors([[0.6, 9.0], [0.7, -0.5], [0.65, 1.5]]))
+
+
+def _step() -> Any:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(32, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=32) > 0).astype(int)
+    return eo.asymmetry_test(X, y, eo.Anchors([[0.0, 0.5, -0.5], [0.1, -0.5, 0.5]]))
+
+
+def _audit(*counts: int, **settings: Any) -> Any:
+    true = np.repeat(["ill", "ill", "well", "well"], counts)
+    given = np.repeat(["ill", "well", "ill", "well"], counts)
+    return eo.audit_test(true, given, positive="ill", **settings)
+
+
+def _repeated_audit() -> Any:
+    rng = np.random.default_rng(6)
+    true = np.repeat(rng.integers(0, 2, 60), 3)
+    hard = np.repeat(rng.random(60) < 0.3, 3)
+    given = np.where(rng.random(180) < np.where(hard, 0.4, 0.05), 1 - true, true)
+    return eo.audit_test(true, given, groups=np.repeat(np.arange(60), 3))
+
+
+def _annotators() -> Any:
+    rng = np.random.default_rng(5)
+    true, who = rng.integers(0, 2, 600), rng.integers(0, 6, 600)
+    rates = np.where(who == 2, np.where(true == 1, 0.4, 0.05), 0.1)
+    given = np.where(rng.random(600) < rates, 1 - true, true)
+    return eo.annotator_audit(true, given, [f"rater {one}" for one in who])
+
+
+def _contour(noise: Any, **settings: Any) -> Any:
+    X, y = _draw(4000, noise, 2)
+    states = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 8)
+    rng = np.random.default_rng(3)
+    along = rng.uniform(-1, 1, 40)
+    # Two bells at (1, 1) and (-1, -1) have log-odds 2 (x1 + x2).
+    middle = np.log(states / (1 - states)) / 4
+    points = np.column_stack([middle + along, middle - along])
+    return eo.contour_test(X, y, eo.Anchors(points, posterior=states, **settings))
+
+
+def _classes(n: int = 3000) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(7)
+    centres = np.array([[0.0, 2.0], [-1.8, -1.0], [1.8, -1.0]])
+    true = rng.integers(0, 3, n)
+    X = centres[true] + rng.normal(size=(n, 2))
+    lost = (true == 0) & (rng.random(n) < 0.25)
+    return X, true, np.array(["cat", "dog", "fox"])[np.where(lost, 1, true)]
+
+
+def _multiclass() -> Any:
+    X, _, given = _classes()
+    sides = {("cat", "dog"): (-0.9, 0.5), ("cat", "fox"): (0.9, 0.5), ("dog", "fox"): (0.0, -1.0)}
+    along = {("cat", "dog"): (3.0, -1.8), ("cat", "fox"): (3.0, 1.8), ("dog", "fox"): (0.0, 1.0)}
+    anchors = {
+        pair: eo.Anchors([np.add(side, np.multiply(step, along[pair])) for step in (-0.2, 0, 0.2)])
+        for pair, side in sides.items()
+    }
+    return eo.multiclass_test(X, given, anchors)
+
+
+def _confusion() -> Any:
+    _, true, given = _classes(900)
+    return eo.confusion_test(np.array(["cat", "dog", "fox"])[true], given)
+
+
+MAKERS = {
+    "boundary_rejects": _tested,
+    "boundary_retains": lambda: _tested(eo.UniformNoise(0.1), 1500, 3),
+    "boundary_strict": lambda: _tested(
+        eo.UniformNoise(0.1), 20_000, 3, anchors=eo.Anchors(TOSS_UPS, tolerance=0)
+    ),
+    "boundary_one_sided": lambda: _tested(alternative="less"),
+    "boundary_bootstrap": lambda: _tested(
+        n=400, method=eo.Boundary(calibration="bootstrap", bootstrap=eo.Bootstrap(draws=99))
+    ),
+    "boundary_audited": lambda: _tested(
+        audit=eo.Audit(
+            np.repeat(["ill", "well"], 50), np.repeat(["ill", "well", "well"], [40, 10, 50])
+        )
+    ),
+    "boundary_doubtful": _doubtful,
+    "boundary_withheld": _step,
+    "joint": lambda: _tested(method="joint"),
+    "joint_without_anchors": lambda: _tested(anchors=None, method="joint"),
+    "wald": lambda: _tested(method="wald"),
+    "local": lambda: _tested(method="local"),
+    "audit_random": lambda: _audit(300, 100, 20, 380),
+    "audit_retains": lambda: _audit(90, 10, 12, 88),
+    "audit_small": lambda: _audit(9, 1, 1, 9),
+    "audit_by_given": lambda: _audit(
+        45, 5, 5, 55, sampled_by="given", given_counts={"ill": 1000, "well": 9000}
+    ),
+    "audit_by_true": lambda: _audit(90, 30, 10, 110, sampled_by="true"),
+    "audit_grouped": _repeated_audit,
+    "annotators": _annotators,
+    "contour_leans": lambda: _contour(eo.ClassConditionalNoise(0.3, 0.1)),
+    "contour_uniform": lambda: _contour(eo.UniformNoise(0.15), tolerance=0),
+    "multiclass": _multiclass,
+    "confusion": _confusion,
+    "prior": lambda: eo.prior_test(300, 1000, 0.25, prior_standard_error=0.01),
+    "prior_clean": lambda: eo.prior_test(300, 1000, 0.25, null="clean"),
+    "audit_size": lambda: eo.audit_size(eo.ClassConditionalNoise(0.05, 0.15), prior=0.3),
+}
+
+
+def written(result: Any) -> str:
+    """Return what a result says: as text, as a record, as a page without its pictures."""
+    parts = {"text": str(result), "record": json.dumps(_rounded(result.to_dict()), indent=1)}
+    if hasattr(result, "report"):
+        with tempfile.TemporaryDirectory() as folder:
+            page = result.report(Path(folder) / "page.html").read_text(encoding="utf-8")
+        parts["page"] = NOT_WORDS.sub("", page)
+    return "\n\n".join(f"=== {name} ===\n{text}" for name, text in parts.items()) + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    """Return a record whose numbers have five digits, and whose versions say nothing."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items() if "version" not in str(key)}
+    return [_rounded(one) for one in value] if isinstance(value, (list, tuple)) else value
