@@ -35,7 +35,7 @@ def newton(one_pass: Pass) -> Answer:
 
 
 def with_duckdb(path: Path) -> Answer:
-    import duckdb  # noqa: PLC0415 - a process loads the library it measures
+    import duckdb
 
     database = duckdb.connect(config={"threads": 1})
     terms = ["1", *FEATURES]
@@ -57,7 +57,7 @@ def with_duckdb(path: Path) -> Answer:
 
 def with_polars(path: Path) -> Answer:
     os.environ["POLARS_MAX_THREADS"] = "1"
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     terms = [pl.lit(1.0), *map(pl.col, FEATURES)]
 
@@ -75,9 +75,9 @@ def with_polars(path: Path) -> Answer:
 
 
 def with_dask_array(path: Path) -> Answer:
-    import dask  # noqa: PLC0415
-    import dask.array as da  # noqa: PLC0415
-    import dask.dataframe as dd  # noqa: PLC0415
+    import dask
+    import dask.array as da
+    import dask.dataframe as dd
 
     frame = dd.read_parquet(path, split_row_groups=True)
     table = frame.to_dask_array(lengths=True)

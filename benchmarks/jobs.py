@@ -41,7 +41,7 @@ def run(job: str, path: Path, *arguments: str) -> Cost:
 
 def scan(path: Path) -> None:
     """Read every column of every row with pyarrow, and let it go."""
-    from pyarrow import parquet  # noqa: PLC0415 - a process loads the library it measures
+    from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
         for _ in file.iter_batches(columns=[*FEATURES, LABEL], use_threads=False):
@@ -50,7 +50,7 @@ def scan(path: Path) -> None:
 
 def lean_scan(path: Path) -> None:
     """Read the same with the small buffers that evenodds asks for."""
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
+    from evenodds.rows.tables.opening import open_table
 
     for _ in open_table(path).batches([*FEATURES, LABEL]):
         pass
@@ -58,16 +58,16 @@ def lean_scan(path: Path) -> None:
 
 def fit(path: Path) -> tuple[float, ...]:
     """Fit the plain curve, exactly."""
-    from evenodds import fit_logistic  # noqa: PLC0415
+    from evenodds import fit_logistic
 
     return tuple(fit_logistic(path, LABEL).coefficients.tolist())
 
 
 def boundary(path: Path) -> tuple[float, ...]:
     """Run the boundary test with everything it reports."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    from evenodds import Anchors, asymmetry_test  # noqa: PLC0415
+    from evenodds import Anchors, asymmetry_test
 
     result = asymmetry_test(path, LABEL, Anchors(pa.table(toss_ups())))
     return (result.statistic,)
@@ -97,10 +97,10 @@ def main() -> None:
     job, path = sys.argv[1], Path(sys.argv[2])
     if job == "write":
         write(path, int(sys.argv[3]))
-    import pyarrow.parquet  # noqa: F401, PLC0415 - loading is not part of any job
+    import pyarrow.parquet  # noqa: F401 - loading is not part of any job
 
     if job in {"fit", "boundary", "lean scan"}:
-        import evenodds.inference.asymmetry  # noqa: F401, PLC0415
+        import evenodds.inference.asymmetry  # noqa: F401
     started, clock = time.process_time(), time.perf_counter()
     answer = JOBS[job](path) if job in JOBS else None
     cost = {

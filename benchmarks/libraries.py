@@ -22,14 +22,14 @@ OURS = "evenodds"
 
 
 def with_evenodds(X: FloatArray, y: FloatArray) -> Answer:
-    from evenodds import fit_logistic  # noqa: PLC0415 - a process loads the library it measures
+    from evenodds import fit_logistic
 
     fit = fit_logistic(X, y)
     return fit.coefficients, fit.covariance
 
 
 def with_scikit_learn(X: FloatArray, y: FloatArray) -> Answer:
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+    from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=SCIKIT_LEARN_TOLERANCE).fit(
         X, y
@@ -46,14 +46,14 @@ def with_scikit_learn(X: FloatArray, y: FloatArray) -> Answer:
 
 
 def with_statsmodels(X: FloatArray, y: FloatArray) -> Answer:
-    from statsmodels.api import Logit, add_constant  # noqa: PLC0415
+    from statsmodels.api import Logit, add_constant
 
     fit = Logit(y, add_constant(X)).fit(method="newton", disp=0)
     return fit.params, fit.cov_params()
 
 
 def with_glum(X: FloatArray, y: FloatArray) -> Answer:
-    from glum import GeneralizedLinearRegressor  # noqa: PLC0415
+    from glum import GeneralizedLinearRegressor
 
     model = GeneralizedLinearRegressor(
         family="binomial", alpha=0, solver="irls-ls", gradient_tol=GLUM_TOLERANCE

@@ -173,7 +173,7 @@ def _lock(handle: int, *, wait: bool) -> bool:
     """Lock an open file until it is closed; tell whether that could be done."""
     if sys.platform == "win32":
         return False
-    import fcntl  # noqa: PLC0415 - not on every system
+    import fcntl
 
     try:
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -19,7 +19,7 @@ def chromium():
         if os.environ.get("EVENODDS_BROWSER_REQUIRED"):
             pytest.fail(missing)
         pytest.skip(missing)
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not where it would skip
+    from playwright.sync_api import sync_playwright
 
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # which root cannot have
     with sync_playwright() as playwright:

@@ -134,7 +134,7 @@ def real_classes(data: str):
         wine = load_wine()
         three = [wine.feature_names.index(c) for c in ("alcohol", "flavanoids", "color_intensity")]
         return (wine.data[:, three] if data == "wine" else wine.data), wine.target
-    from palmerpenguins import load_penguins  # noqa: PLC0415 - of the whole suite only
+    from palmerpenguins import load_penguins
 
     columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm"]
     rows = load_penguins().dropna(subset=columns)

@@ -48,7 +48,7 @@ def logistic(X, labels):
 
 def boosted(X, labels):
     """Return boosted trees."""
-    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - slow to load
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, random_state=0)
     model.fit(X, labels)
@@ -74,7 +74,7 @@ def components(X, labels, toss_ups):
 
 
 def splines(X, labels, toss_ups):
-    from sklearn.preprocessing import SplineTransformer  # noqa: PLC0415 - slow to load
+    from sklearn.preprocessing import SplineTransformer
 
     bent = SplineTransformer(n_knots=4, include_bias=False, extrapolation="linear").fit(X)
     return bent.transform(X), bent.transform(toss_ups)

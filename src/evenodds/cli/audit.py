@@ -91,7 +91,7 @@ def run_audit(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError
 
     if plan:
         if data:
@@ -147,7 +147,7 @@ def run_audit(
         report=report,
     )
     check_delivery(wanted, data)
-    from evenodds.cli.audited import audit_file, read_audit_file, read_counts  # noqa: PLC0415
+    from evenodds.cli.audited import audit_file, read_audit_file, read_counts
 
     rows = read_audit_file(data, true, given, annotator, group or ())
     result = audit_file(
@@ -164,10 +164,10 @@ def _plan(
     alpha: float | None, beta: float | None, output_format: Format, **options: object
 ) -> None:
     """Print how many rows to audit."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.noise import ClassConditionalNoise  # noqa: PLC0415
-    from evenodds.planning.audit_size import audit_size  # noqa: PLC0415
-    from evenodds.report.audit_size_text import audit_size_verdict  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.noise import ClassConditionalNoise
+    from evenodds.planning.audit_size import audit_size
+    from evenodds.report.audit_size_text import audit_size_verdict
 
     if alpha is None or beta is None:
         raise InputError("--plan needs --alpha and --beta: the flip rates that should be found.")

@@ -53,7 +53,7 @@ def read_audit_file(
     groups: Sequence[str] = (),
 ) -> AuditFile:
     """Read true and given labels; rows without a true label were not audited."""
-    import pyarrow as pa  # noqa: PLC0415 - only files need it
+    import pyarrow as pa
 
     needed = [name for name in (true, given, annotator, *groups) if name is not None]
     if len(set(needed)) < len(needed):
@@ -126,7 +126,7 @@ def read_audited_rows(sources: Sequence[str], true: str, rows: Rows, sampled_by:
 
 def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
     """Return the values of a column as an array, those of the chosen rows alone."""
-    import pyarrow as pa  # noqa: PLC0415 - only files need it
+    import pyarrow as pa
 
     kept = column if chosen is None else column.filter(pa.array(chosen))
     values: NDArray[Any] = kept.to_numpy(zero_copy_only=False)

@@ -71,12 +71,12 @@ def run_contour(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
-    from evenodds.cli.progress import pass_progress  # noqa: PLC0415
-    from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.contour.climbing import climb_on_rows, refuse_scores  # noqa: PLC0415
-    from evenodds.inference.contour.engines import read_engine  # noqa: PLC0415
-    from evenodds.rows.cluster import connecting  # noqa: PLC0415
+    from evenodds.cli.data import read_inputs, read_options
+    from evenodds.cli.progress import pass_progress
+    from evenodds.errors import InputError
+    from evenodds.inference.contour.climbing import climb_on_rows, refuse_scores
+    from evenodds.inference.contour.engines import read_engine
+    from evenodds.rows.cluster import connecting
 
     refuse_scores(probabilities, "--probabilities")
     wanted = Delivery(output_format=output_format, significance=significance, report=report)
@@ -111,8 +111,8 @@ def run_contour(
 
 def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: float) -> None:
     """Refuse to pass a gate because the ladder stopped at a noise that cannot be tested."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.report.contour_words import why_untested  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.report.contour_words import why_untested
 
     reached = result.not_rejected(significance)
     if result.rung(reached).contour_pvalue is None:

@@ -32,7 +32,7 @@ class Delivery:
     @property
     def view(self) -> "View":
         """How the result is read."""
-        from evenodds.report.view import View  # noqa: PLC0415 - keeps help quick
+        from evenodds.report.view import View
 
         if self.margin is None:
             return View(significance=self.significance)
@@ -41,8 +41,8 @@ class Delivery:
 
 def check_delivery(wanted: Delivery, others: list[str]) -> None:
     """Refuse wishes that cannot be met, or a report that would overwrite one of `others`."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.validation import check_between  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.validation import check_between
 
     check_between(wanted.significance, "--significance", 0, 1, closed="neither")
     if wanted.margin is not None:
@@ -55,8 +55,8 @@ def check_delivery(wanted: Delivery, others: list[str]) -> None:
 
 def check_output(path: Path, option: str, others: Iterable[str]) -> None:
     """Refuse a file that cannot be written, or that would overwrite one of `others`."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.files import check_writable  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.files import check_writable
 
     check_writable(path)
     place = os.path.realpath(path)
@@ -84,7 +84,7 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -
     `name` is what the report calls the data; `failed` tells of a gate of another kind. A gate
     holds also where nobody reads what is printed.
     """
-    from evenodds.report.sheets import sheet_of  # noqa: PLC0415 - keeps help quick
+    from evenodds.report.sheets import sheet_of
 
     _refuse_margin(result, wanted)
     sheet = sheet_of(result, wanted.view)
@@ -115,16 +115,16 @@ def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
         }
         print(json.dumps(document, indent=2, default=str))
     else:
-        from evenodds.cli.show import show_sheet  # noqa: PLC0415 - rich is slow to load
+        from evenodds.cli.show import show_sheet
 
         show_sheet(sheet)
 
 
 def _refuse_margin(result: Any, wanted: Delivery) -> None:
     """Refuse a gate that no number of rows could pass."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.inference.results import AsymmetryTestResult  # noqa: PLC0415
-    from evenodds.report.verdict import refused_margin  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.inference.results import AsymmetryTestResult
+    from evenodds.report.verdict import refused_margin
 
     if wanted.gate is not Gate.equivalence or wanted.margin is None:
         return
@@ -144,10 +144,10 @@ def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:
 
 def _write_report(result: Any, path: Path, view: "View", name: str) -> None:
     """Write the page, with the command that made it."""
-    import shlex  # noqa: PLC0415 - only when asked
-    import sys  # noqa: PLC0415
+    import shlex
+    import sys
 
-    from evenodds.report.html import Source, write_report  # noqa: PLC0415 - drawing is slow
+    from evenodds.report.html import Source, write_report
 
     command = shlex.join(["evenodds", *sys.argv[1:]])
     write_report(result, path, view, Source(name=name, command=command))

@@ -6,12 +6,12 @@ from evenodds.cli.guard import guarded
 @guarded
 def run_demo() -> None:
     """Run the test on bundled, simulated data and show the truth afterwards."""
-    from evenodds.anchors import Anchors  # noqa: PLC0415 - keeps help quick
-    from evenodds.cli.show import make_console, show_sheet  # noqa: PLC0415
-    from evenodds.inference.asymmetry import asymmetry_test  # noqa: PLC0415
-    from evenodds.report.sheets import sheet_of  # noqa: PLC0415
-    from evenodds.report.view import View  # noqa: PLC0415
-    from evenodds.simulation import demo as bundled  # noqa: PLC0415
+    from evenodds.anchors import Anchors
+    from evenodds.cli.show import make_console, show_sheet
+    from evenodds.inference.asymmetry import asymmetry_test
+    from evenodds.report.sheets import sheet_of
+    from evenodds.report.view import View
+    from evenodds.simulation import demo as bundled
 
     console = make_console()
     console.print(

@@ -58,12 +58,12 @@ def run_elicit(
     Answers are saved one by one beside --out. Stop with Ctrl-C; start again to go on.
     """
     _check_extra()
-    from evenodds.cli.data import split_names  # noqa: PLC0415 - keeps help quick
-    from evenodds.elicit.opening import open_desk  # noqa: PLC0415
-    from evenodds.elicit.wishes import Wishes  # noqa: PLC0415
-    from evenodds.elicit.words import opening_lines  # noqa: PLC0415
-    from evenodds.rows.anchor_points import whole  # noqa: PLC0415
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
+    from evenodds.cli.data import split_names
+    from evenodds.elicit.opening import open_desk
+    from evenodds.elicit.wishes import Wishes
+    from evenodds.elicit.words import opening_lines
+    from evenodds.rows.anchor_points import whole
+    from evenodds.rows.tables.opening import open_table
 
     wishes = Wishes(
         data=data,
@@ -84,7 +84,7 @@ def run_elicit(
         tell("Reading the data and choosing cases ...")
     desk = open_desk(whole(open_table(data)), wishes, must_exist=export)
     if not export:
-        from evenodds.elicit.server import serve  # noqa: PLC0415 - uvicorn is slow to load
+        from evenodds.elicit.server import serve
 
         for line in opening_lines(desk):
             tell(line)
@@ -94,11 +94,11 @@ def run_elicit(
 
 def _check_extra() -> None:
     """Say what to install where the page cannot be served."""
-    from evenodds.errors import MissingExtraError  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import MissingExtraError
 
     try:
-        import starlette  # noqa: F401, PLC0415
-        import uvicorn  # noqa: F401, PLC0415
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError(
             "evenodds elicit needs the 'web' extra: install evenodds[web]."
@@ -111,14 +111,14 @@ def _announce(address: str, browser: bool) -> None:
     print("Press Ctrl-C here to stop; every answer is saved as it is given.")
     sys.stdout.flush()
     if browser and sys.stdout.isatty():
-        import webbrowser  # noqa: PLC0415
+        import webbrowser
 
         webbrowser.open(address)
 
 
 def _finish(desk: "Desk") -> None:
     """Write the files, and say what they are and what comes next."""
-    from evenodds.elicit.words import closing_lines, count  # noqa: PLC0415 - keeps help quick
+    from evenodds.elicit.words import closing_lines, count
 
     found = desk.findings()
     written = desk.export()

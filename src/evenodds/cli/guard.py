@@ -34,7 +34,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        from evenodds.files import sweep_copies  # noqa: PLC0415 - keeps help quick
+        from evenodds.files import sweep_copies
 
         try:
             sweep_copies()

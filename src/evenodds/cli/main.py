@@ -44,7 +44,7 @@ app.command("demo")(run_demo)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from evenodds.version import __version__  # noqa: PLC0415 - only when asked
+        from evenodds.version import __version__
 
         print(f"evenodds {__version__}")
         raise typer.Exit

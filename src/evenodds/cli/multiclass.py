@@ -90,7 +90,7 @@ def run_multiclass(
     up is tested. Exit code 0: the test ran, whatever its verdict. 1: the gate failed. 2: bad
     input.
     """
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError
 
     if gate is Gate.equivalence:
         raise InputError("--gate equivalence is for two classes; here only --gate reject is known.")
@@ -126,7 +126,7 @@ def run_multiclass(
                 f"{needless[0]} goes with --anchors; --true and --given count rows that were "
                 "looked up, each once: leave it out."
             )
-        from evenodds.cli.class_files import confusion_of_file  # noqa: PLC0415
+        from evenodds.cli.class_files import confusion_of_file
 
         deliver(confusion_of_file(data, true, given), wanted, name=name_data(data, given))
         return
@@ -142,10 +142,10 @@ def run_multiclass(
             "--anchors is missing: name a file of toss-up cases, with a column "
             f"{between!r} that says between which classes."
         )
-    from evenodds.cli.class_files import read_codes_file, read_split_anchors_file  # noqa: PLC0415
-    from evenodds.cli.data import split_names  # noqa: PLC0415
-    from evenodds.inference.multiclass.front_door import run_on_class_rows  # noqa: PLC0415
-    from evenodds.rows.classes import read_class_rows  # noqa: PLC0415
+    from evenodds.cli.class_files import read_codes_file, read_split_anchors_file
+    from evenodds.cli.data import split_names
+    from evenodds.inference.multiclass.front_door import run_on_class_rows
+    from evenodds.rows.classes import read_class_rows
 
     rows = read_class_rows(
         source,

@@ -85,9 +85,9 @@ def run_plan(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
-    from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
-    from evenodds.planning.plan import make_plan  # noqa: PLC0415
-    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole  # noqa: PLC0415
+    from evenodds.cli.progress import progress_bar
+    from evenodds.planning.plan import make_plan
+    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
     check_whole(runs, "--runs", at_most=MOST_RUNS)
     check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS)
@@ -125,12 +125,12 @@ def run_plan(
     if drawing is not None:
         _draw(plan, drawing)
     if output_format is Format.json:
-        from evenodds.report.plan_text import plan_verdict  # noqa: PLC0415
+        from evenodds.report.plan_text import plan_verdict
 
         document = {"schema_version": 1, **asdict(plan), "verdict": plan_verdict(plan)}
         print(json.dumps(document, indent=2))
     else:
-        from evenodds.cli.show import show_plan  # noqa: PLC0415 - rich is slow to load
+        from evenodds.cli.show import show_plan
 
         show_plan(plan)
     if plan.interrupted:
@@ -139,7 +139,7 @@ def run_plan(
 
 def _read_design(pilot: "Design | None", world: str | None, variance: "Design | None") -> "Design":
     """Return what the plan goes by, which must be one thing."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError
 
     given = [design for design in (pilot, world, variance) if design is not None]
     if len(given) != 1:
@@ -160,9 +160,9 @@ def _read_pilot(
     positive: str | None,
 ) -> "Design | None":
     """Return the world of pilot data."""
-    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415 - keeps help quick
-    from evenodds.errors import ImprecisionWarning, InputError  # noqa: PLC0415
-    from evenodds.simulation.own_data import world_of_rows  # noqa: PLC0415
+    from evenodds.cli.data import read_inputs, read_options
+    from evenodds.errors import ImprecisionWarning, InputError
+    from evenodds.simulation.own_data import world_of_rows
 
     if data is None:
         if any(option is not None for option in (label, features, formula, positive, *rates)):
@@ -189,8 +189,8 @@ def _read_pilot(
 
 def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> "Design | None":
     """Return the paper's summary numbers."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.planning.summary import AnchorVariance  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.planning.summary import AnchorVariance
 
     if variance is not None:
         return AnchorVariance(single=variance, floor=floor, n_rows=n_rows)
@@ -201,8 +201,8 @@ def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> 
 
 def read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNoise | None":
     """Return the noise to be found, if it is given."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.noise import ClassConditionalNoise  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.noise import ClassConditionalNoise
 
     if alpha is None and beta is None:
         return None
@@ -213,7 +213,7 @@ def read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNois
 
 def _figure_name(path: Path, data: str | None) -> Path:
     """Return the name of a picture without its kind; refuse one that cannot be written."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
+    from evenodds.errors import InputError
 
     if not path.name:
         raise InputError(f"--figure {path} is no name of a file: name one, as NAME.png.")
@@ -225,8 +225,8 @@ def _figure_name(path: Path, data: str | None) -> Path:
 
 def _draw(plan: "Plan", name: Path) -> None:
     """Write the picture of a plan."""
-    from evenodds.report.plan_figure import plan_figure  # noqa: PLC0415 - matplotlib is slow
-    from evenodds.report.style import save_figure  # noqa: PLC0415
+    from evenodds.report.plan_figure import plan_figure
+    from evenodds.report.style import save_figure
 
     for written in save_figure(plan_figure(plan), name):
         tell(f"wrote {written}")

@@ -25,8 +25,8 @@ def run_prior(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """Test the labels from their share of positives, when the true share is known."""
-    from evenodds.inference.prior import prior_test  # noqa: PLC0415 - keeps help quick
-    from evenodds.validation import check_between  # noqa: PLC0415
+    from evenodds.inference.prior import prior_test
+    from evenodds.validation import check_between
 
     check_between(significance, "--significance", 0, 1, closed="neither")
     result = prior_test(
@@ -37,7 +37,7 @@ def run_prior(
         prior_standard_error=prior_standard_error,
     )
     if output_format is Format.json:
-        from evenodds.report.verdict import prior_verdict  # noqa: PLC0415
+        from evenodds.report.verdict import prior_verdict
 
         document = result.to_dict()
         document["significance"] = significance
@@ -45,6 +45,6 @@ def run_prior(
         document["verdict"] = prior_verdict(result, significance)
         print(json.dumps(document, indent=2))
         return
-    from evenodds.cli.show import show_prior  # noqa: PLC0415 - rich is slow to load
+    from evenodds.cli.show import show_prior
 
     show_prior(result, significance)

@@ -15,8 +15,8 @@ def progress_bar(what: str, *, wanted: bool = True) -> Iterator[Callable[[int, i
     if not wanted or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - slow to load
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
@@ -29,8 +29,8 @@ def pass_progress(rows: "StreamedRows") -> Iterator[None]:
     if rows.held is not None or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console  # noqa: PLC0415 - slow to load
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Pass 1", total=rows.table.n_rows)

@@ -51,12 +51,12 @@ def run_paper(
     workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
 ) -> None:
     """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
-    from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
-    from evenodds.inference.asymmetry import CURVE_METHODS  # noqa: PLC0415
-    from evenodds.inference.wald import Wald  # noqa: PLC0415
-    from evenodds.simulation.worlds import find_world  # noqa: PLC0415
-    from evenodds.study.paper import run_paper_study  # noqa: PLC0415
-    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole  # noqa: PLC0415
+    from evenodds.cli.progress import progress_bar
+    from evenodds.inference.asymmetry import CURVE_METHODS
+    from evenodds.inference.wald import Wald
+    from evenodds.simulation.worlds import find_world
+    from evenodds.study.paper import run_paper_study
+    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
     test = CURVE_METHODS[method.value]()
     with progress_bar("Simulating") as progress:
@@ -70,7 +70,7 @@ def run_paper(
             workers=check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS),
             progress=progress,
         )
-    from evenodds.cli.show import show_paper_rates  # noqa: PLC0415 - rich is slow to load
+    from evenodds.cli.show import show_paper_rates
 
     show_paper_rates(rates, method.value)
     _finish(written, interrupted)
@@ -91,10 +91,10 @@ def run_atlas(
     workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
 ) -> None:
     """Measure level and power of every method over many worlds, as a table and heat maps."""
-    from evenodds.cli.data import split_names  # noqa: PLC0415
-    from evenodds.cli.progress import progress_bar  # noqa: PLC0415 - keeps help quick
-    from evenodds.study.atlas import run_atlas_study  # noqa: PLC0415
-    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole  # noqa: PLC0415
+    from evenodds.cli.data import split_names
+    from evenodds.cli.progress import progress_bar
+    from evenodds.study.atlas import run_atlas_study
+    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
     with progress_bar("Simulating") as progress:
         written, verdicts, interrupted = run_atlas_study(
@@ -118,11 +118,11 @@ def run_losses(
     seed: Annotated[int, typer.Option(help="Seed of the samples in the figure.")] = 0,
 ) -> None:
     """Measure how noise moves the boundary of each loss, and what puts it back."""
-    from evenodds.study.losses import run_losses_study  # noqa: PLC0415 - keeps help quick
-    from evenodds.validation import check_whole  # noqa: PLC0415
+    from evenodds.study.losses import run_losses_study
+    from evenodds.validation import check_whole
 
     written, table = run_losses_study(out, seed=check_whole(seed, "--seed"))
-    from evenodds.cli.show import show_boundary_moves  # noqa: PLC0415 - rich is slow to load
+    from evenodds.cli.show import show_boundary_moves
 
     show_boundary_moves(table)
     _finish(written, interrupted=False)
@@ -132,8 +132,8 @@ def _grid_noises(
     noise: "ClassConditionalNoise | None", *, fourth: bool
 ) -> "Sequence[ClassConditionalNoise]":
     """Return the noise asked for, or the paper's three or four."""
-    from evenodds.errors import InputError  # noqa: PLC0415 - keeps help quick
-    from evenodds.study.paper_grid import FOURTH_NOISE, NOISES  # noqa: PLC0415
+    from evenodds.errors import InputError
+    from evenodds.study.paper_grid import FOURTH_NOISE, NOISES
 
     if noise is not None and fourth:
         raise InputError("give --fourth or --alpha and --beta, not both.")

@@ -106,18 +106,18 @@ def run_test(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.audited import read_audit, read_audited_rows  # noqa: PLC0415 - keeps help quick
-    from evenodds.cli.data import read_inputs, read_options  # noqa: PLC0415
-    from evenodds.cli.flips import check_flips, write_flips  # noqa: PLC0415
-    from evenodds.cli.methods import method_settings  # noqa: PLC0415
-    from evenodds.cli.progress import pass_progress, progress_bar  # noqa: PLC0415
-    from evenodds.errors import InputError  # noqa: PLC0415
-    from evenodds.inference.asymmetry import (  # noqa: PLC0415
+    from evenodds.cli.audited import read_audit, read_audited_rows
+    from evenodds.cli.data import read_inputs, read_options
+    from evenodds.cli.flips import check_flips, write_flips
+    from evenodds.cli.methods import method_settings
+    from evenodds.cli.progress import pass_progress, progress_bar
+    from evenodds.errors import InputError
+    from evenodds.inference.asymmetry import (
         refuse_anchors_on_scores,
         run_on_rows,
     )
-    from evenodds.inference.bootstrap import Bootstrap  # noqa: PLC0415
-    from evenodds.rows.cluster import connecting  # noqa: PLC0415
+    from evenodds.inference.bootstrap import Bootstrap
+    from evenodds.rows.cluster import connecting
 
     wanted = Delivery(
         output_format=output_format,

@@ -69,7 +69,7 @@ def doubt_undeclared(
 
 def _numbered(column: "pa.Array") -> NDArray[np.int64] | None:
     """Return a column of text or whole numbers with its values numbered; None for any other."""
-    from pyarrow import types  # noqa: PLC0415 - only files need it
+    from pyarrow import types
 
     values = plain_array(column)
     if kind_of(values.type) != "text" and not types.is_integer(values.type):

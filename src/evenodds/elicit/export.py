@@ -55,7 +55,7 @@ def findings(
 
 def anchor_table(table: "pa.Table", features: Sequence[str], found: Findings) -> "pa.Table":
     """Return the toss-ups with their features, and what a test needs to know of each."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     if not found.toss_ups:
         raise InputError("no case was called a toss-up, so there are no anchors to write yet.")
@@ -73,7 +73,7 @@ def anchor_table(table: "pa.Table", features: Sequence[str], found: Findings) ->
 def write_anchors(path: Path, anchors: "pa.Table") -> None:
     """Write anchors as the file's name asks; private, as the data they come from may be."""
     if path.suffix.lower() in {".parquet", ".pq"}:
-        from pyarrow import parquet  # noqa: PLC0415 - slow to load
+        from pyarrow import parquet
 
         with whole_file(path, private=True) as file:
             parquet.write_table(anchors, file.buffer)

@@ -82,7 +82,7 @@ def _plan(table: "pa.Table", wishes: Wishes) -> Sitting:
 
 def _features(table: "pa.Table", wishes: Wishes) -> tuple[str, ...]:
     """Return the columns that the test will go by: those named, or all that hold numbers."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     if wishes.features is not None:
         for name in wishes.features:

@@ -124,7 +124,7 @@ def choose_columns(
 
 def _tells_the_label(table: "pa.Table", name: str, label: str) -> bool:
     """Tell a copy of the label: few values, each with one label throughout."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     if pa.types.is_nested(table[name].type):
         return False

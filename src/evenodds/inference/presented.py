@@ -33,7 +33,7 @@ class Presented:
         matplotlib.figure.Figure
             No part of pyplot; ``savefig`` writes it as PNG, SVG or PDF.
         """
-        from evenodds.report.pictures import draw_titled  # noqa: PLC0415 - looked up when called
+        from evenodds.report.pictures import draw_titled
 
         return draw_titled(_sheet(self, significance, margin), kind)
 
@@ -63,27 +63,27 @@ class Presented:
         InputError
             If the file cannot be written.
         """
-        from evenodds.report.html import Source, write_report  # noqa: PLC0415 - when called
-        from evenodds.report.view import View  # noqa: PLC0415
+        from evenodds.report.html import Source, write_report
+        from evenodds.report.view import View
 
         view = View(significance=significance, margin=margin)
         return write_report(self, path, view, Source(name=name))
 
     def _repr_html_(self) -> str:
-        from evenodds.report.html import first_section  # noqa: PLC0415 - looked up when called
-        from evenodds.report.view import View  # noqa: PLC0415
+        from evenodds.report.html import first_section
+        from evenodds.report.view import View
 
         return first_section(self, View())
 
     def __str__(self) -> str:
-        from evenodds.report.text import describe  # noqa: PLC0415 - looked up when called
+        from evenodds.report.text import describe
 
         return describe(_sheet(self))
 
 
 def _sheet(result: Presented, significance: float = 0.05, margin: float = 0.05) -> "Sheet":
     """Return what there is to say about a result."""
-    from evenodds.report.sheets import sheet_of  # noqa: PLC0415 - looked up when called
-    from evenodds.report.view import View  # noqa: PLC0415
+    from evenodds.report.sheets import sheet_of
+    from evenodds.report.view import View
 
     return sheet_of(result, View(significance=significance, margin=margin))

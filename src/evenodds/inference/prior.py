@@ -63,7 +63,7 @@ class PriorTestResult:
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
     def __str__(self) -> str:
-        from evenodds.report.text import describe_prior  # noqa: PLC0415 - the one upward look-up
+        from evenodds.report.text import describe_prior
 
         return describe_prior(self)
 

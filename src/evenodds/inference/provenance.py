@@ -5,10 +5,10 @@ import platform
 
 def versions_in_use() -> dict[str, str]:
     """Return the versions that numbers depend on."""
-    import numpy  # noqa: ICN001, PLC0415 - by its own name, as it is listed
-    import scipy  # noqa: PLC0415
+    import numpy  # noqa: ICN001 - by its own name, as it is listed
+    import scipy
 
-    from evenodds.version import __version__  # noqa: PLC0415
+    from evenodds.version import __version__
 
     return {
         "evenodds": __version__,

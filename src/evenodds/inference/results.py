@@ -239,7 +239,7 @@ class AsymmetryTestResult(Presented):
         return self._region(anchor.stated, anchor.standard_error, significance)
 
     def _region(self, stated: float, standard_error: float, significance: float) -> RetentionRegion:
-        from scipy.special import expit, logit  # noqa: PLC0415 - results load without SciPy
+        from scipy.special import expit, logit
 
         check_between(significance, "significance", 0, 1, closed="neither")
         above, below = self.reference.critical(significance, self.alternative)

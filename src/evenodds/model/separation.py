@@ -111,7 +111,7 @@ def refuse_separation(rows: Rows) -> None:
 
 def _separating_direction(rows: Rows, extremes: Extremes) -> FloatArray | None:
     """Return coefficients that never disagree with the labels, or None."""
-    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, needed only here
+    from scipy.optimize import linprog
 
     low, high = extremes.low.min(axis=0), extremes.high.max(axis=0)
     frame = Frame((low + high) / 2, (high - low) / 2)

@@ -68,7 +68,7 @@ class AuditSize:
         return {"schema_version": 1, **asdict(self)}
 
     def __str__(self) -> str:
-        from evenodds.report.audit_size_text import describe_audit_size  # noqa: PLC0415
+        from evenodds.report.audit_size_text import describe_audit_size
 
         return describe_audit_size(self)
 

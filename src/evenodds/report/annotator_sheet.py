@@ -198,7 +198,7 @@ def _python(result: AnnotatorAuditResult) -> str:
 
 
 def _pictures(result: AnnotatorAuditResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.annotators_figure import (  # noqa: PLC0415 - drawing is slow to load
+    from evenodds.report.annotators_figure import (
         annotators_caption,
         annotators_figure,
     )

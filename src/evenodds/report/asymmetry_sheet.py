@@ -146,7 +146,7 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
 
 
 def _pictures(result: AsymmetryTestResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.figures import pictures  # noqa: PLC0415 - drawing is slow to load
+    from evenodds.report.figures import pictures
 
     return pictures(result, view)
 

@@ -246,10 +246,10 @@ def _python(result: AuditTestResult) -> str:
 
 def _pictures(result: AuditTestResult, view: View) -> dict[str, SheetPicture]:
     # Drawing is slow to load.
-    from evenodds.report.captions import evidence_caption, power_caption  # noqa: PLC0415
-    from evenodds.report.evidence_figure import evidence_figure  # noqa: PLC0415
-    from evenodds.report.power_curve_figure import power_curve_figure  # noqa: PLC0415
-    from evenodds.report.rates_figure import rates_caption, rates_figure  # noqa: PLC0415
+    from evenodds.report.captions import evidence_caption, power_caption
+    from evenodds.report.evidence_figure import evidence_figure
+    from evenodds.report.power_curve_figure import power_curve_figure
+    from evenodds.report.rates_figure import rates_caption, rates_figure
 
     return {
         "rates": SheetPicture(

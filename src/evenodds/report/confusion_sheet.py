@@ -161,7 +161,7 @@ def _next_steps(result: ConfusionTestResult, rejected: bool) -> list[str]:
 
 
 def _pictures(result: ConfusionTestResult) -> dict[str, SheetPicture]:
-    from evenodds.report.pairs_figure import confusion_figure  # noqa: PLC0415 - slow to load
+    from evenodds.report.pairs_figure import confusion_figure
 
     return {
         "confusion": SheetPicture(

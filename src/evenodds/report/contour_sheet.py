@@ -245,7 +245,7 @@ def _python(result: ContourTestResult) -> str:
 
 
 def _pictures(result: ContourTestResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.contour_figure import (  # noqa: PLC0415 - drawing is slow to load
+    from evenodds.report.contour_figure import (
         contour_caption,
         contour_figure,
     )

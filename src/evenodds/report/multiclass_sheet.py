@@ -217,7 +217,7 @@ def _key(result: MulticlassTestResult, record: SplitRecord) -> str:
 
 
 def _pictures(result: MulticlassTestResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report import pairs_figure as drawn  # noqa: PLC0415 - drawing is slow to load
+    from evenodds.report import pairs_figure as drawn
 
     leaning = leaning_splits(result, view)
     finding = "No split leans beyond chance." if result.tested else "These data cannot tell."

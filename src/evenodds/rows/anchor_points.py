@@ -49,7 +49,7 @@ def read_anchors(source: Any) -> tuple[Any, dict[str, Any]]:
 
 def anchor_table(source: Any) -> "pa.Table":
     """Open a file of anchors, and take back what keeps spreadsheets from running its cells."""
-    from pyarrow import compute  # noqa: PLC0415 - only tables need it
+    from pyarrow import compute
 
     table = whole(open_table(source))
     if Path(source).suffix.lower() not in TEXT:
@@ -63,7 +63,7 @@ def anchor_table(source: Any) -> "pa.Table":
 
 def whole(table: Table) -> "pa.Table":
     """Return a small table with all its columns."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     return pa.Table.from_batches([batch for _, batch in table.batches(table.names)])
 

@@ -66,7 +66,7 @@ class Facts:
 
     def _look(self, batch: "pa.RecordBatch", rows: Any) -> None:
         """Take in the rows of a batch that take part, given their numbers."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        import pyarrow as pa
 
         weights = self._weights(batch, rows)
         label = label_values(batch.column(self.roles.label))
@@ -122,7 +122,7 @@ class Facts:
 
 def distinct(values: "list[pa.Array]") -> "list[pa.Array]":
     """Return the different values as one array: as text where they are of different types."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     if not values:
         return []

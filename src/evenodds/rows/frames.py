@@ -34,7 +34,7 @@ def text_table(X: Any, name: str) -> "pa.Table | None":
 
 def as_arrow(X: Any, name: str) -> "pa.Table | None":
     """Return a data frame as an Arrow table, or None if X is none."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     if isinstance(X, np.ndarray):
         return None
@@ -57,7 +57,7 @@ def as_arrow(X: Any, name: str) -> "pa.Table | None":
 
 def as_column(values: Any, name: str) -> "pa.Array":
     """Return an array of labels, weights or groups as an Arrow column."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     array = as_labels(values, name)
     if array.ndim == 2 and 1 in array.shape:

@@ -149,7 +149,7 @@ def choose_features(names: Sequence[str], columns: Columns, source: str) -> tupl
 
 def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", FloatArray]:
     """Return the rows that a column marks as anchors, and the posteriors it states."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     selection = rows.reader.selection
     name = selection.anchor

@@ -69,8 +69,8 @@ class Roles:
 
     def labels(self, batch: "pa.RecordBatch") -> FloatArray:
         """Return 1.0 where the label is the positive one, else 0.0."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
-        from pyarrow import compute  # noqa: PLC0415
+        import pyarrow as pa
+        from pyarrow import compute
 
         column = label_values(batch.column(self.label))
         if kind_of(column.type) == "number":
@@ -87,7 +87,7 @@ class Roles:
 
     def groups(self, batch: "pa.RecordBatch") -> IntArray | None:
         """Return the number of each row's group."""
-        from pyarrow import compute  # noqa: PLC0415 - only tables need it
+        from pyarrow import compute
 
         if self.group is None:
             return None
@@ -99,7 +99,7 @@ class Roles:
 
 def label_values(column: "pa.Array") -> "pa.Array":
     """Return labels as numbers or text: dates are as good as any two texts."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     column = plain_array(column)
     if pa.types.is_decimal(column.type) and column.type.precision <= DIGITS_OF_A_FLOAT:

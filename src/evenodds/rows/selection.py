@@ -60,14 +60,14 @@ class Selection:
 
 def filtered(batch: "pa.RecordBatch", kept: NDArray[np.bool_]) -> "pa.RecordBatch":
     """Return the kept rows of a batch, or the very same batch if these are all."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     return batch if kept.all() else batch.filter(pa.array(kept))
 
 
 def read_marks(table: Table, name: str) -> Marks:
     """Find out how a column marks anchors; a column of zeros and ones is true and false."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     column = table.schema.field(name).type
     if pa.types.is_boolean(column):

@@ -125,7 +125,7 @@ def _refuse_inexact(array: NDArray[Any], name: str) -> None:
 
 def as_frame(X: Any, name: str) -> "nw.DataFrame[Any] | None":
     """Return a data frame of any library as one of narwhals, or None if X is none."""
-    import narwhals as nw  # noqa: PLC0415 - only data frames need it, and it costs 30 ms
+    import narwhals as nw
 
     _refuse_repeated_names(X, name)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -154,7 +154,7 @@ def _refuse_repeated_names(X: Any, name: str) -> None:
 
 def _column_numbers(series: Any, name: str) -> NDArray[Any]:
     """Return one column of a frame as numbers, without a copy where the frame allows it."""
-    import narwhals as nw  # noqa: PLC0415 - loaded already, since there is a frame
+    import narwhals as nw
 
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:

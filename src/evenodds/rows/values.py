@@ -15,7 +15,7 @@ Kind = Literal["number", "text", "date", "other"]
 
 def kind_of(column: "pa.DataType") -> Kind:
     """Tell numbers, text, dates and the rest apart."""
-    from pyarrow import types  # noqa: PLC0415 - only tables need it
+    from pyarrow import types
 
     if types.is_dictionary(column):
         column = column.value_type
@@ -30,7 +30,7 @@ def kind_of(column: "pa.DataType") -> Kind:
 
 def numbers(column: "pa.Array") -> NDArray[Any]:
     """Return a column of numbers, nan where a value is missing; no copy where none is needed."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     column = plain_array(column)
     if pa.types.is_boolean(column.type):
@@ -43,7 +43,7 @@ def numbers(column: "pa.Array") -> NDArray[Any]:
 
 def measurements(column: "pa.Array", name: str, called: str) -> NDArray[Any]:
     """Return a column of numbers as features; refuse whole numbers that would be rounded."""
-    from pyarrow import compute, types  # noqa: PLC0415 - only tables need them
+    from pyarrow import compute, types
 
     plain = plain_array(column)
     whole = types.is_decimal(plain.type) and plain.type.scale <= 0
@@ -55,21 +55,21 @@ def measurements(column: "pa.Array", name: str, called: str) -> NDArray[Any]:
 
 def texts(column: "pa.Array") -> "pa.Array":
     """Return a column of text in one type, however it is stored."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     return plain_array(column).cast(pa.string())
 
 
 def plain_array(column: "pa.Array") -> "pa.Array":
     """Return a dictionary column as its values; any other column as it is."""
-    from pyarrow import types  # noqa: PLC0415 - only tables need it
+    from pyarrow import types
 
     return column.dictionary_decode() if types.is_dictionary(column.type) else column
 
 
 def is_missing_in(column: "pa.Array") -> NDArray[np.bool_]:
     """Return which values are null or nan."""
-    from pyarrow import compute, types  # noqa: PLC0415 - only tables need them
+    from pyarrow import compute, types
 
     if column.null_count == 0 and not types.is_floating(column.type):
         return np.zeros(len(column), dtype=bool)

@@ -23,8 +23,8 @@ def make_folder(path: Path) -> None:
 
 def write_parquet(path: Path, columns: dict[str, Any]) -> Path:
     """Write columns as a Parquet file."""
-    import pyarrow as pa  # noqa: PLC0415 - slow to load
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     with files.whole_file(path) as file:
         pq.write_table(pa.table(columns), file.buffer)

@@ -48,7 +48,7 @@ def shell(script):
 @pytest.fixture(scope="session")
 def command():
     """Return a function that runs the same command in this process, which is quicker."""
-    from evenodds.cli.main import app  # noqa: PLC0415 - the program, not the test, loads it
+    from evenodds.cli.main import app
 
     def run(*arguments):
         return CliRunner().invoke(app, words(arguments))

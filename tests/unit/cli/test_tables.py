@@ -87,7 +87,7 @@ def test_standard_input_is_read(script, files, anchors, expected):
 
 
 def test_a_terminal_is_no_standard_input(monkeypatch, refused):
-    from evenodds.rows.tables.opening import open_table  # noqa: PLC0415
+    from evenodds.rows.tables.opening import open_table
 
     class Terminal(io.StringIO):
         def isatty(self):

@@ -108,8 +108,8 @@ def test_rows_between_the_boundaries_are_counted(result):
 
 
 def test_labels_that_are_never_a_toss_up_have_no_noisy_boundary():
-    from evenodds.inference.sketching import noisy_boundary  # noqa: PLC0415
-    from evenodds.model.noisy_sums import NoisyPoint  # noqa: PLC0415
+    from evenodds.inference.sketching import noisy_boundary
+    from evenodds.model.noisy_sums import NoisyPoint
 
     assert noisy_boundary(NoisyPoint(np.zeros(2), rate=0.3, asymmetry=0.5)) is None
 

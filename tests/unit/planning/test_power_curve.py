@@ -29,7 +29,7 @@ def test_what_could_have_been_found_lies_on_the_curve(result, power):
 
 def test_power_is_that_of_a_normal_test(labelled, toss_ups, wald):
     """Small asymmetries: z is straight, and its power that of a shifted normal."""
-    from scipy import stats  # noqa: PLC0415
+    from scipy import stats
 
     result = wald(labelled.X, labelled.y, toss_ups)
     curve = power_curve(result)

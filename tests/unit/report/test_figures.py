@@ -222,7 +222,7 @@ def test_long_and_odd_names_are_cut_and_never_read_as_formulas(hostile):
 
 
 def test_drawing_leaves_the_users_settings_alone(rejecting):
-    import matplotlib as mpl  # noqa: PLC0415
+    import matplotlib as mpl
 
     before = dict(mpl.rcParams)
     rejecting.plot("fit")

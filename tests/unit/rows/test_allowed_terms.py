@@ -100,9 +100,9 @@ def test_no_formula_runs_anything(data, tmp_path, formula):
 
 @pytest.mark.parametrize("formula", HOSTILE[::10])
 def test_a_hostile_formula_gets_a_sentence_and_exit_code_2(data, tmp_path, formula):
-    from typer.testing import CliRunner  # noqa: PLC0415
+    from typer.testing import CliRunner
 
-    from evenodds.cli.main import app  # noqa: PLC0415
+    from evenodds.cli.main import app
 
     canary = tmp_path / "canary"
     data.to_csv(tmp_path / "rows.csv", index=False)
@@ -207,7 +207,7 @@ def test_what_a_formula_may_say(data, formula, expected):
     "formula", ["bs(x1, df=4)", "cr(x1, df=3)", "cc(x1, 3)", "scale(x1)", "center(x1)"]
 )
 def test_a_row_is_encoded_the_same_whatever_is_read_with_it(data, formula):
-    from evenodds.rows.door import read_data  # noqa: PLC0415
+    from evenodds.rows.door import read_data
 
     rows = read_data(data, "label", formula=formula)
     (_, batch), *_ = rows.table.batches(rows.encoding.columns)

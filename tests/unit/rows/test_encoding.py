@@ -101,7 +101,7 @@ def test_a_polynomial_of_few_teaching_rows_spans_the_same_curves(data, cases, mo
 
 
 def test_learning_from_some_rows_is_said(data, monkeypatch):
-    from evenodds.rows.encoding import formula  # noqa: PLC0415
+    from evenodds.rows.encoding import formula
 
     for module in (teaching, formula):
         monkeypatch.setattr(module, "TEACHING_ROWS", 300)
@@ -131,7 +131,7 @@ def test_anchors_taken_from_rows_of_text(data):
 
 
 def test_an_encoding_can_be_sent_elsewhere(files):
-    from evenodds.rows.door import read_data  # noqa: PLC0415
+    from evenodds.rows.door import read_data
 
     rows = read_data(files / "rows.parquet", "y", formula=FORMULA)
     encoding = pickle.loads(pickle.dumps(rows.reader.encoding))

@@ -51,7 +51,7 @@ def test_rates_of_a_noise_aware_test_have_one_version():
 
 
 def test_another_world_is_named_in_its_files(tmp_path):
-    from evenodds.simulation.worlds import WORLDS  # noqa: PLC0415
+    from evenodds.simulation.worlds import WORLDS
 
     written, *_ = run_paper_study(
         tmp_path, [eo.UniformNoise(0.1)], world=WORLDS["many features"], runs=2

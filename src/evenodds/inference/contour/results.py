@@ -224,7 +224,7 @@ class ContourTestResult(Presented):
         self, level: float = 0.95, rate: Rate = "asymmetry"
     ) -> ConfidenceInterval:
         """Return an interval for a flip rate or the asymmetry, by the line."""
-        from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
+        from scipy.special import ndtri
 
         check_between(level, "level", 0, 1, closed="neither")
         weights = {"alpha": (1, 0), "beta": (0, 1), "asymmetry": (-1, 1)}

@@ -89,7 +89,7 @@ class SplitRecord:
         It holds 0 exactly where the p-value of this split is at least ``1 - level``: towards 0 it
         reaches as far as the test does, away from 0 as the standard error says.
         """
-        from scipy.special import ndtri  # noqa: PLC0415 - results load without SciPy
+        from scipy.special import ndtri
 
         check_between(level, "level", 0, 1, closed="neither")
         if self.withheld is not None:

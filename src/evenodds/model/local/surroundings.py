@@ -118,7 +118,7 @@ class Surroundings:
             groups = None if groups is None else groups[counted]
         tree = None
         if len(features) >= TREE_FROM:
-            from scipy.spatial import cKDTree  # noqa: PLC0415 - slow to load, rarely needed
+            from scipy.spatial import cKDTree
 
             tree = cKDTree(features)
         return cls(features, labels, weights, groups, tree)

@@ -157,7 +157,7 @@ def _known(array: Any) -> tuple[int, ...] | None:
 
 def _schema(X: Any, beside: dict[str, Any]) -> "pa.Schema":
     """Return the names and types that the collections announce; those beside X come last."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     if hasattr(X, "chunks"):
         kind = as_column(np.empty(0, dtype=X.dtype), "X").type
@@ -181,6 +181,6 @@ def _example(collection: Any) -> Any:
     if hasattr(collection, "chunks"):
         dtype = collection.dtype
         return np.array(["text"], dtype=object) if dtype.kind == "O" else np.zeros(1, dtype=dtype)
-    from dask.dataframe.utils import meta_nonempty  # noqa: PLC0415 - loaded already
+    from dask.dataframe.utils import meta_nonempty
 
     return meta_nonempty(collection._meta)

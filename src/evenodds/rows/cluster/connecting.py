@@ -39,7 +39,7 @@ def workers(scheduler: str | None = None, n_workers: int | None = None) -> Itera
     if scheduler is not None and n_workers is not None:
         raise InputError("give --scheduler or --workers, not both.")
     try:
-        import distributed  # noqa: F401, PLC0415 - an extra, and slow to load
+        import distributed  # noqa: F401 - an extra, and slow to load
     except ImportError:
         raise MissingExtraError(
             "--scheduler and --workers need the 'dask' extra: install evenodds[dask], or leave "
@@ -58,8 +58,8 @@ def workers(scheduler: str | None = None, n_workers: int | None = None) -> Itera
 @contextmanager
 def _started(count: int) -> Iterator[None]:
     """Run worker processes that only this machine can reach, without a dashboard."""
-    import dask  # noqa: PLC0415 - loaded already
-    import distributed  # noqa: PLC0415
+    import dask
+    import distributed
 
     # After an error or an interrupt nobody waits for Dask's tasks, and each would be logged, some
     # of them when the program ends: only then is this not put back.
@@ -94,7 +94,7 @@ def _started(count: int) -> Iterator[None]:
 
 def _answering(scheduler: str) -> "Client":
     """Connect to a scheduler, or say that it does not answer."""
-    from distributed import Client  # noqa: PLC0415 - loaded already
+    from distributed import Client
 
     refusal: InputError | ClusterError
     try:

@@ -60,7 +60,7 @@ def _opened(paths: Sequence[Path], reading: Reading) -> Table:
 
 def _parsed_there(paths: Sequence[Path], name: str, reading: Reading) -> DaskTable:
     """Have text files parsed, again with wider types where a value does not fit."""
-    from dask import delayed, persist  # noqa: PLC0415 - loaded already, since there are workers
+    from dask import delayed, persist
 
     files = text_files(paths)
     header, columns = header_of(files, lambda names: reading.needed(names, name))
@@ -110,7 +110,7 @@ def parse_there(
     file: TextFile, columns: Sequence[str], types: dict[str, "pa.DataType"]
 ) -> MemoryPart | MisfitError:
     """Parse a file on a worker; a value that does not fit is for the others to know."""
-    import pyarrow as pa  # noqa: PLC0415 - only such files need it
+    import pyarrow as pa
 
     try:
         with reading_there([file]):

@@ -40,7 +40,7 @@ class Partition:
 
     def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         """Return these columns, in this order."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        import pyarrow as pa
 
         n_rows = len(self.features)
         others = self.schema.names[len(self.schema.names) - len(self.beside) :]
@@ -62,7 +62,7 @@ class Partition:
 
     def _features(self, names: Sequence[str], rows: slice) -> "dict[str, pa.Array]":
         """Return some rows of columns of X."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        import pyarrow as pa
 
         if isinstance(self.features, np.ndarray):
             block = as_array(self.features[rows])

@@ -135,7 +135,7 @@ def reading_there(files: Sequence[Any]) -> Iterator[None]:
 
 def _who() -> str:
     """Name the worker this runs on."""
-    from distributed import get_worker  # noqa: PLC0415 - only a worker reads files for others
+    from distributed import get_worker
 
     try:
         return f"the worker at {get_worker().address}"

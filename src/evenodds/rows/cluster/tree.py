@@ -81,8 +81,8 @@ def reduce_parts(
     of : str
         What messages call the data.
     """
-    from dask.delayed import Delayed  # noqa: PLC0415 - Dask is there, since its data or client is
-    from dask.highlevelgraph import HighLevelGraph  # noqa: PLC0415
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
 
     name = f"evenodds-{fill.__name__}-{uuid.uuid4().hex}"
     waited_for: list[Any] = []
@@ -142,9 +142,9 @@ def _clear_when_lost(of: str) -> Iterator[None]:
     if distributed is None:
         yield
         return
-    from concurrent.futures import CancelledError  # noqa: PLC0415 - light, but rarely needed
+    from concurrent.futures import CancelledError
 
-    from distributed.comm import CommClosedError  # noqa: PLC0415 - loaded already
+    from distributed.comm import CommClosedError
 
     try:
         yield

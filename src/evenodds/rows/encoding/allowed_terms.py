@@ -60,7 +60,7 @@ PLAIN_TEXT = re.compile(r"[\w .:/()-]*")
 @cache
 def environment() -> dict[str, Any]:
     """Return all that a term can reach beside columns; every other name is shut off."""
-    from formulaic.transforms import TRANSFORMS  # noqa: PLC0415 - slow to load
+    from formulaic.transforms import TRANSFORMS
 
     elementwise = {name: getattr(np, name) for name in ELEMENTWISE}
     shut = {*dir(builtins), *TRANSFORMS} - {*SHAPING, "Q"}
@@ -69,9 +69,9 @@ def environment() -> dict[str, Any]:
 
 def check_formula(text: str) -> None:
     """Refuse a formula that says more than it may, or expands to too many terms."""
-    from formulaic.errors import FormulaicError  # noqa: PLC0415 - slow to load
-    from formulaic.parser import DefaultFormulaParser  # noqa: PLC0415
-    from formulaic.parser.algos.tokenize import tokenize  # noqa: PLC0415
+    from formulaic.errors import FormulaicError
+    from formulaic.parser import DefaultFormulaParser
+    from formulaic.parser.algos.tokenize import tokenize
 
     _check_size(text)
     try:
@@ -156,7 +156,7 @@ class Code:
     """A term of Python: its syntax tree, and the columns and functions it names."""
 
     def __init__(self, text: str) -> None:
-        from formulaic.utils.code import sanitize_variable_names  # noqa: PLC0415 - slow to load
+        from formulaic.utils.code import sanitize_variable_names
 
         # Read as formulaic reads it, so that what is checked is what is evaluated.
         self.text, self._aliases = text, dict[str, str]()

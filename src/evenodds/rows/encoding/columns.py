@@ -28,8 +28,8 @@ class Levels:
 
     def codes(self, column: "pa.Array", name: str, called: str) -> NDArray[Any]:
         """Return the number of each value's level, nan where it is missing."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
-        from pyarrow import compute  # noqa: PLC0415
+        import pyarrow as pa
+        from pyarrow import compute
 
         values = texts(column)
         codes = compute.index_in(values, value_set=pa.array(self.texts, pa.string()))

@@ -62,7 +62,7 @@ class FormulaEncoding(Encoding):
 
     def _evaluated(self, frame: "pd.DataFrame", called: str) -> FloatArray:
         """Evaluate the terms for rows without holes."""
-        from formulaic.errors import DataMismatchWarning  # noqa: PLC0415
+        from formulaic.errors import DataMismatchWarning
 
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -154,7 +154,7 @@ def _as_frame(
     called: str,
 ) -> "pd.DataFrame":
     """Return a data frame of floats, numbers that are levels, and text with all its levels."""
-    import pandas as pd  # noqa: PLC0415 - only formulas need it
+    import pandas as pd
 
     read: dict[str, Any] = {}
     for name, known in zip(columns, levels, strict=True):

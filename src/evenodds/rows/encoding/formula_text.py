@@ -90,8 +90,8 @@ class FormulaText:
 
     def _sides(self) -> tuple[Any, Any]:
         """Return the left- and the right-hand side; either may hold several terms."""
-        from formulaic import Formula  # noqa: PLC0415 - slow to load
-        from formulaic.errors import FormulaicError  # noqa: PLC0415
+        from formulaic import Formula
+        from formulaic.errors import FormulaicError
 
         try:
             formula = Formula(self.text)

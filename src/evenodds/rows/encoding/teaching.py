@@ -134,7 +134,7 @@ class TeachingRows:
 
     def table(self) -> "pa.Table":
         """Return all chosen rows once, in the order of their numbers."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        import pyarrow as pa
 
         if not self._numbers:
             raise InputError(f"{self._source} has no row without a missing value.")
@@ -149,13 +149,13 @@ class TeachingRows:
 
 
 def _joined(batches: "list[pa.RecordBatch]") -> Any:
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def _indices(places: NDArray[Any]) -> Any:
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     return pa.array(places, pa.int64())
 

@@ -92,7 +92,7 @@ def _runs(
 
 
 def _open(path: Path, columns: Sequence[str] | None = None) -> Any:
-    from pyarrow import ipc  # noqa: PLC0415 - only such files need it
+    from pyarrow import ipc
 
     if columns is None:
         return ipc.open_file(str(path))

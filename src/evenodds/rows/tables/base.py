@@ -91,7 +91,7 @@ class Stamp:
     @contextmanager
     def guarding(self, kind: str) -> Iterator[None]:
         """Check before and after a pass, and say which file it is when reading fails."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        import pyarrow as pa
 
         self.check()
         try:

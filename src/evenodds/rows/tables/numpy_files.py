@@ -33,7 +33,7 @@ def map_npy(path: Path) -> NDArray[Any]:
 
 def open_npz(path: Path) -> Table:
     """Read a .npz file: a 2-D array of features, and 1-D arrays as columns beside it."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     stamp = Stamp.of(path)
     with _refusing(path, "npz"):

@@ -69,7 +69,7 @@ def _runs(stamp: Stamp, counts: Sequence[int]) -> Iterator[Part]:
 
 
 def _open(path: Path) -> "parquet.ParquetFile":
-    from pyarrow import parquet  # noqa: PLC0415 - only such files need it
+    from pyarrow import parquet
 
     return parquet.ParquetFile(
         path, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
@@ -77,6 +77,6 @@ def _open(path: Path) -> "parquet.ParquetFile":
 
 
 def _rows_without_columns(n_rows: int) -> "pa.RecordBatch":
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     return pa.record_batch({"": pa.nulls(n_rows)}).select([])

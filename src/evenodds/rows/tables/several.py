@@ -32,7 +32,7 @@ class CastPart:
 
     def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         """Read these columns, in this order."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        import pyarrow as pa
 
         fields = [self.schema.field(name) for name in columns]
         for batch in self.part.batches(columns):
@@ -65,7 +65,7 @@ def one_after_another(
 
 def _common(tables: Sequence[Table], text_if_mixed: Collection[str]) -> "pa.Schema":
     """Return for each column the type that holds its values in all tables."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     first = tables[0]
     found = []
@@ -91,7 +91,7 @@ def _common(tables: Sequence[Table], text_if_mixed: Collection[str]) -> "pa.Sche
 
 def _wider(one: "pa.DataType", other: "pa.DataType") -> "pa.DataType":
     """Return a type that holds the values of both."""
-    import pyarrow as pa  # noqa: PLC0415 - only tables need it
+    import pyarrow as pa
 
     plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (one, other)]
     schemas = [pa.schema([("", kind)]) for kind in plain]

@@ -50,7 +50,7 @@ class Spool:
 
     def table(self, name: str, counted: Counting) -> Table:
         """Return everything kept as a table; a temporary file goes when the table goes."""
-        import pyarrow as pa  # noqa: PLC0415 - only tables need it
+        import pyarrow as pa
 
         if self._folder is None:
             sources = dict.fromkeys(source for source, _ in self._held)
@@ -69,7 +69,7 @@ class Spool:
 
     def _spill(self) -> None:
         """Move what is held to a temporary file."""
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         self._folder = TemporaryFolder()
         self._writer = pa.ipc.new_file(str(self._path), self._held[0][1].schema)

@@ -82,7 +82,7 @@ class TextFile:
         MisfitError
             If a value does not fit the type of its column.
         """
-        import pyarrow as pa  # noqa: PLC0415 - only such files need it
+        import pyarrow as pa
 
         with self.stamp.guarding(self.kind):
             try:
@@ -99,8 +99,8 @@ class TextFile:
 
     def _look_for_rounding(self, batch: "pa.RecordBatch", looked_at: set[str]) -> None:
         """Look at the text of large numbers once a column: whole ones must not be rounded."""
-        import pyarrow as pa  # noqa: PLC0415 - only such files need it
-        from pyarrow import compute  # noqa: PLC0415
+        import pyarrow as pa
+        from pyarrow import compute
 
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if name in looked_at or not pa.types.is_floating(column.type):
@@ -141,7 +141,7 @@ class MisfitError(Exception):
 
         `text_if_mixed` names columns, such as labels and groups, where both may appear.
         """
-        import pyarrow as pa  # noqa: PLC0415 - only such files need it
+        import pyarrow as pa
 
         name = self.file.names()[self.column]
         if self.kind == ROUNDED and name not in text_if_mixed:
@@ -161,7 +161,7 @@ class MisfitError(Exception):
 
 def refuse_other_encoding(schema: "pa.Schema", source: str) -> None:
     """Refuse text that is not UTF-8, which the reader takes for bytes."""
-    import pyarrow as pa  # noqa: PLC0415 - only such files need it
+    import pyarrow as pa
 
     for name, kind in zip(schema.names, schema.types, strict=True):
         if pa.types.is_binary(kind):
@@ -201,7 +201,7 @@ def _split(line: bytes, delimiter: str) -> tuple[str, ...]:
 
 
 def _open(file: TextFile, columns: Sequence[str], types: dict[str, "pa.DataType"]) -> Any:
-    from pyarrow import csv as reader  # noqa: PLC0415 - only such files need it
+    from pyarrow import csv as reader
 
     return reader.open_csv(
         file.stamp.path,

@@ -136,7 +136,7 @@ def test_one_feature_is_enough():
 
 
 def test_a_frame_with_groups_and_weights_runs(lost):
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd
 
     X, y = lost
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "w": 2, "g": np.arange(len(y)) // 2})

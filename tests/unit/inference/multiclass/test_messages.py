@@ -91,7 +91,7 @@ def test_toss_ups_of_text_are_refused_where_the_data_has_numbers(animals):
 
 
 def test_collections_of_dask_are_refused(animals):
-    import dask.array as da  # noqa: PLC0415 - slow to load
+    import dask.array as da
 
     with pytest.raises(eo.InputError, match="X is a Dask collection"):
         eo.multiclass_test(da.from_array(animals[0]), animals[1], {("cat", "dog"): TOSS_UP})
