@@ -50,7 +50,7 @@ def scan(path: Path) -> None:
 
 def lean_scan(path: Path) -> None:
     """Read the same with the small buffers that evenodds asks for."""
-    from evenodds.rows.tables.opening import open_table
+    from evenodds.rows.open_table import open_table
 
     for _ in open_table(path).batches([*FEATURES, LABEL]):
         pass

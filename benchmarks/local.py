@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 import evenodds as eo
 from benchmarks.data import FloatArray
 from benchmarks.noise_aware import cpu, verdict
-from evenodds.model.local.fits import fit_bandwidths
-from evenodds.model.local.kernels import SPREAD, kernel_weights
-from evenodds.model.local.posteriors import LocalRows
+from evenodds.model.local_fit import fit_bandwidths
+from evenodds.model.neighbours import SPREAD, kernel_weights
+from evenodds.model.local_fit import LocalRows
 
 N_ROWS, N_ANCHORS, N_BANDWIDTHS = 20_000, 32, 10
 ROUNDS = 5

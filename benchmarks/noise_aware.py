@@ -15,10 +15,10 @@ from sklearn.linear_model import LogisticRegression
 
 import evenodds as eo
 from benchmarks.data import FloatArray
-from evenodds.model.batch import PairProducts, fit_batch
+from evenodds.model.many_fits import PairProducts, fit_batch
 from evenodds.model.logistic import fit_rows
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.rows.memory import read_rows
 
 N_ANCHORS = 8
 REFITS = 10_000

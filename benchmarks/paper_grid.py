@@ -16,7 +16,7 @@ from benchmarks.data import FloatArray
 from benchmarks.libraries import OURS, Answer, refuse_half_done, versions
 from benchmarks.libraries import with_scikit_learn, with_statsmodels
 from evenodds.simulation.worlds import two_bells
-from evenodds.study.paper_grid import (
+from evenodds.study.paper import (
     ANCHOR_NUMBERS,
     NOISES,
     RUNS,

@@ -26,14 +26,15 @@ from evenodds.inference.asymmetry import run_on_rows
 from evenodds.inference.boundary import Boundary
 from evenodds.model.covariance import GroupedScores
 from evenodds.model.logistic import fit_rows
-from evenodds.model.noisy_sums import NoisyPoint, NoisySums
+from evenodds.model.noisy_likelihood import NoisyPoint, NoisySums
 from evenodds.model.sums import Information, Score
-from evenodds.rows.cluster import connecting, table
-from evenodds.rows.cluster.files import read_files
-from evenodds.rows.cluster.rows import DaskRows
-from evenodds.rows.cluster.tree import Packed, reduce_parts
-from evenodds.rows.reading import Reading, read_table
-from evenodds.rows.roles import Columns
+from evenodds.rows import dask_sums
+from evenodds.rows import dask_sums as table
+from evenodds.rows.dask_data import read_files
+from evenodds.rows.dask_sums import DaskRows
+from evenodds.rows.dask_sums import Packed, reduce_parts
+from evenodds.rows.table_rows import Reading, read_table
+from evenodds.rows.labels import Columns
 
 N_ROWS, QUICK_ROWS = 8_000_000, 1_000_000
 ROUNDS = 3
@@ -93,7 +94,7 @@ def alone(path: Path) -> None:
 
 def on_workers(path: Path, n_workers: int) -> dict[str, Cost]:
     """Time a pass, a fit and empty tasks on a cluster of so many processes."""
-    with connecting.workers(None, n_workers):
+    with dask_sums.workers(None, n_workers):
         rows = read_files([str(path)], READING)
         empty = Information(np.zeros(N_COLUMNS + 1))
         jobs: dict[str, Callable[[], object]] = {

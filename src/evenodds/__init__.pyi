@@ -37,23 +37,23 @@ from evenodds.errors import (
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
 from evenodds.inference.audit.annotators import AnnotatorAuditResult as AnnotatorAuditResult
 from evenodds.inference.audit.annotators import annotator_audit as annotator_audit
-from evenodds.inference.audit.door import audit_test as audit_test
+from evenodds.inference.audit.as_evidence import Audit as Audit
+from evenodds.inference.audit.audit_test import audit_test as audit_test
 from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
-from evenodds.inference.audit.sample import Audit as Audit
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
-from evenodds.inference.contour.climbing import contour_test as contour_test
-from evenodds.inference.contour.results import ContourTestResult as ContourTestResult
+from evenodds.inference.contour.contour_test import contour_test as contour_test
+from evenodds.inference.contour.result import ContourTestResult as ContourTestResult
 from evenodds.inference.joint import Joint as Joint
-from evenodds.inference.local.method import Local as Local
-from evenodds.inference.multiclass.codes import OutputCodes as OutputCodes
-from evenodds.inference.multiclass.codes import build_codes as build_codes
-from evenodds.inference.multiclass.confusion import confusion_test as confusion_test
-from evenodds.inference.multiclass.confusion_result import (
+from evenodds.inference.local import Local as Local
+from evenodds.inference.multiclass.confusion import (
     ConfusionTestResult as ConfusionTestResult,
 )
-from evenodds.inference.multiclass.front_door import multiclass_test as multiclass_test
-from evenodds.inference.multiclass.results import MulticlassTestResult as MulticlassTestResult
+from evenodds.inference.multiclass.confusion import confusion_test as confusion_test
+from evenodds.inference.multiclass.multiclass_test import multiclass_test as multiclass_test
+from evenodds.inference.multiclass.result import MulticlassTestResult as MulticlassTestResult
+from evenodds.inference.multiclass.splits import OutputCodes as OutputCodes
+from evenodds.inference.multiclass.splits import build_codes as build_codes
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
 from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult
@@ -61,10 +61,10 @@ from evenodds.inference.wald import Wald as Wald
 from evenodds.model.classifier import NoiseAwareLogisticRegression as NoiseAwareLogisticRegression
 from evenodds.model.logistic import LogisticFit as LogisticFit
 from evenodds.model.logistic import fit_logistic as fit_logistic
-from evenodds.model.losses.catalogue import margin_losses as margin_losses
-from evenodds.model.losses.corrected import corrected_loss as corrected_loss
-from evenodds.model.losses.margin import MarginLoss as MarginLoss
-from evenodds.model.losses.risk import minimise_risk as minimise_risk
+from evenodds.model.losses import MarginLoss as MarginLoss
+from evenodds.model.losses import margin_losses as margin_losses
+from evenodds.model.risk import corrected_loss as corrected_loss
+from evenodds.model.risk import minimise_risk as minimise_risk
 from evenodds.noise import (
     ClassConditionalNoise as ClassConditionalNoise,
 )
@@ -73,15 +73,16 @@ from evenodds.noise import (
 )
 from evenodds.planning.audit_size import AuditSize as AuditSize
 from evenodds.planning.audit_size import audit_size as audit_size
-from evenodds.planning.pilot_range import sample_size_range as sample_size_range
+from evenodds.planning.paper_power import AnchorVariance as AnchorVariance
+from evenodds.planning.plan import sample_size_range as sample_size_range
 from evenodds.planning.power import power as power
 from evenodds.planning.solve import anchors_needed as anchors_needed
 from evenodds.planning.solve import detectable_asymmetry as detectable_asymmetry
 from evenodds.planning.solve import sample_size as sample_size
-from evenodds.planning.summary import AnchorVariance as AnchorVariance
 from evenodds.simulation.own_data import data_world as data_world
 from evenodds.simulation.rejection import RejectionRate as RejectionRate
 from evenodds.simulation.rejection import rejection_rate as rejection_rate
 from evenodds.simulation.world import Trial as Trial
 from evenodds.simulation.world import World as World
-from evenodds.version import __version__ as __version__
+
+__version__: str

@@ -18,11 +18,9 @@ from evenodds.rows.anchor_points import (
     refuse_the_data,
     unread,
 )
-from evenodds.rows.base import Rows
-from evenodds.rows.door import is_path
-from evenodds.rows.frames import as_arrow, text_table
-from evenodds.rows.row_numbers import read_row_numbers
-from evenodds.rows.source import read_features, shape_of
+from evenodds.rows.base import Rows, read_row_numbers
+from evenodds.rows.memory import as_arrow, read_features, shape_of, text_table
+from evenodds.rows.read import is_path
 from evenodds.validation import (
     FloatArray,
     as_array,
@@ -34,6 +32,7 @@ from evenodds.validation import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 TOSS_UP = 0.5
 TOLERANCE = 0.05

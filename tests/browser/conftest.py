@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.browser.sittings import Server, write_patients
+from tests.browser.sessions import Server, write_patients
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -38,7 +38,7 @@ def page(chromium):
 
 @pytest.fixture
 def server(tmp_path):
-    """Return a sitting about patients, with a picture outside the folder of the data."""
+    """Return a session about patients, with a picture outside the folder of the data."""
     folder = tmp_path / "inner" / "data"
     folder.mkdir(parents=True)
     (tmp_path / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))

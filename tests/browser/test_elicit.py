@@ -1,11 +1,11 @@
-"""A sitting in a real browser: keys, undo, a killed server, two experts, strangers."""
+"""A session in a real browser: keys, undo, a killed server, two experts, strangers."""
 
 import http.server
 import threading
 
 import pytest
 
-from tests.browser.sittings import (
+from tests.browser.sessions import (
     begin,
     case,
     number,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.sittings import begin, number, press, write_patients
+from tests.browser.sessions import begin, number, press, write_patients
 
 
 def test_the_slider_moves_by_keys_without_answering(server, page):

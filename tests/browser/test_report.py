@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
-from evenodds.simulation import demo
+from evenodds.simulation import worlds
 
 SIZES = {"desktop": (1100, 900), "phone": (390, 844), "small phone": (320, 640)}
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
@@ -17,18 +17,18 @@ LONG = "a_column_name_without_any_space_that_is_longer_than_the_screen_of_a_phon
 @pytest.fixture(scope="module")
 def results():
     """Return a plain rejection, and one whose names are hostile and long."""
-    rows, points = pd.read_csv(demo.PATIENTS), pd.read_csv(demo.TOSS_UPS)
-    features = rows.drop(columns=demo.LABEL)
+    rows, points = pd.read_csv(worlds.PATIENTS), pd.read_csv(worlds.TOSS_UPS)
+    features = rows.drop(columns=worlds.LABEL)
     plain = eo.asymmetry_test(
-        features, rows[demo.LABEL], eo.Anchors(points, tolerance=demo.TOLERANCE)
+        features, rows[worlds.LABEL], eo.Anchors(points, tolerance=worlds.TOLERANCE)
     )
     odd = dict(zip(features.columns, (HOSTILE, LONG), strict=True))
-    odd_labels = np.where(rows[demo.LABEL] == "ill", HOSTILE, LONG)
+    odd_labels = np.where(rows[worlds.LABEL] == "ill", HOSTILE, LONG)
     anchors = eo.Anchors(points.rename(columns=odd), tolerance=[0.01] * 6 + [0.3] * 6)
     return {
         "plain": plain,
         "odd": eo.asymmetry_test(features.rename(columns=odd), odd_labels, anchors),
-        "anchorless": eo.asymmetry_test(features, rows[demo.LABEL], method="joint"),
+        "anchorless": eo.asymmetry_test(features, rows[worlds.LABEL], method="joint"),
     }
 
 

@@ -7,18 +7,16 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.audit.by_given import AuditByGiven
+from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue, given_method
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.door import SMALL_CELL, audit_pvalue, given_method
-from evenodds.inference.audit.exact import exact_z
-from evenodds.inference.audit.exact_given import given_z
-from evenodds.inference.audit.two_proportions import score_z
+from evenodds.inference.audit.exact import exact_z, given_z
+from evenodds.inference.audit.score import AuditByGiven, score_z
 from evenodds.inference.boundary import Boundary, boundary_statistic
-from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.multiplicity import benjamini_hochberg, holm
 from evenodds.inference.noise_aware import FittedRows, JointStatistic
-from evenodds.rows.source import read_rows
-from evenodds.simulation.setting import Setting
+from evenodds.inference.null_fits import AnchorEquations
+from evenodds.rows.memory import read_rows
+from evenodds.simulation.rejection import Setting
 from tests.calibration.cells import WORLDS
 
 CRITICAL = stats.norm.isf(0.025)

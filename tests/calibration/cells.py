@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 
 import evenodds as eo
+from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.noise_aware import FittedRows
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
-from evenodds.simulation.setting import Setting
+from evenodds.rows.memory import read_rows
+from evenodds.simulation.rejection import Setting
 from evenodds.simulation.worlds import many_features, skewed, two_bells
 
 WORLDS = {

@@ -12,12 +12,12 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import evenodds as eo
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.free_checks import DOUBT_BELOW, anchor_check, curve_shape_check
+from evenodds.inference.diagnostics import DOUBT_BELOW, anchor_check, curve_shape_check
 from evenodds.inference.noise_aware import FittedRows
-from evenodds.model.bending.free_rates import fit_free_rates
-from evenodds.rows.source import read_rows
-from evenodds.simulation.setting import Setting
+from evenodds.inference.null_fits import AnchorEquations
+from evenodds.model.bent_curve import fit_free_rates
+from evenodds.rows.memory import read_rows
+from evenodds.simulation.rejection import Setting
 from tests.calibration.rare import logistic_world, most_rejections
 from tests.calibration.result_checks import RESULT_CELLS, ResultCell
 

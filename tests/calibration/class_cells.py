@@ -11,10 +11,10 @@ from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 
 import evenodds as eo
-from evenodds.inference.null_test import null_statistic
-from evenodds.model.softmax.flips import uniform_flips
-from evenodds.rows.source import read_rows
-from evenodds.simulation.classes import four_bells, relabel
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.model.softmax import uniform_flips
+from evenodds.rows.memory import read_rows
+from evenodds.simulation.worlds import four_bells, relabel
 
 PAIRS = tuple(combinations(range(4), 2))
 WORLDS = {"square": four_bells(), "lopsided": four_bells(lopsided=True)}

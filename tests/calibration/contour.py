@@ -14,10 +14,8 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.contour.groups import group_anchors
-from evenodds.inference.contour.ladder import Estimates, fit_class_conditional
-from evenodds.simulation.curves import LinearIndex
-from evenodds.simulation.world import World
+from evenodds.inference.contour.ladder import Estimates, fit_class_conditional, group_anchors
+from evenodds.simulation.world import LinearIndex, World
 from evenodds.simulation.worlds import hard_cases, many_features, probit, skewed, two_bells
 
 FIVE = (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -13,8 +13,8 @@ from scipy import stats
 
 import evenodds as eo
 from evenodds.elicit.tolerance import UNSEEN_LEAN
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import WORLDS
 from tests.calibration.experts import SimulatedExpert, elicited, own_toss_ups, random_cases
 from tests.calibration.other_columns import CRITICAL, show_other_columns

@@ -1,4 +1,4 @@
-"""Experts whose judgement is known, and a whole sitting with them."""
+"""Experts whose judgement is known, and a whole session with them."""
 
 from dataclasses import dataclass, replace
 
@@ -7,10 +7,10 @@ import pyarrow as pa
 
 import evenodds as eo
 from evenodds.elicit.answers import Answer, Verdict
-from evenodds.elicit.candidates import BAND, fitted_posterior
 from evenodds.elicit.export import anchor_table, findings
-from evenodds.elicit.sitting import plan_sitting
-from evenodds.rows.source import read_rows
+from evenodds.elicit.plan import plan_session
+from evenodds.elicit.questions import BAND, fitted_posterior
+from evenodds.rows.memory import read_rows
 
 
 @dataclass(frozen=True)
@@ -49,30 +49,30 @@ class SimulatedExpert:
         return Verdict.positive if seen > 0.5 else Verdict.negative
 
 
-def own_toss_ups(table, sitting):
+def own_toss_ups(table, plan):
     """Ask instead about the cases nearest to where the labels' own curve says 1/2."""
-    X = np.column_stack([table[name].to_numpy() for name in sitting.features])
+    X = np.column_stack([table[name].to_numpy() for name in plan.features])
     fit = eo.fit_logistic(X, table["y"].to_numpy())
     index = np.abs(fit.coefficients[0] + X @ fit.coefficients[1:])
-    nearest = np.argsort(index, kind="stable")[: len(sitting.cases)]
-    return replace(sitting, cases=tuple(map(int, nearest)))
+    nearest = np.argsort(index, kind="stable")[: len(plan.cases)]
+    return replace(plan, cases=tuple(map(int, nearest)))
 
 
-def random_cases(table, sitting):
+def random_cases(table, plan):
     """Ask instead about cases drawn at random, evenly over the band but left to chance."""
-    rows = read_rows(table.select(list(sitting.features)), table["y"].to_numpy())
-    X = np.column_stack([table[name].to_numpy() for name in sitting.features])
-    rng = np.random.default_rng(sitting.seed)
+    rows = read_rows(table.select(list(plan.features)), table["y"].to_numpy())
+    X = np.column_stack([table[name].to_numpy() for name in plan.features])
+    rng = np.random.default_rng(plan.seed)
     posterior, drawn = fitted_posterior(rows, X), []
-    while len(drawn) < len(sitting.cases):
+    while len(drawn) < len(plan.cases):
         nearest = int(np.argmin(np.abs(posterior - rng.uniform(*BAND))))
         if nearest not in drawn:
             drawn.append(nearest)
-    return replace(sitting, cases=tuple(drawn))
+    return replace(plan, cases=tuple(drawn))
 
 
 def elicited(world, noise, n_rows, experts, rng, *, choose=None):
-    """Return rows, noisy labels and the anchors that a sitting with these experts ends in."""
+    """Return rows, noisy labels and the anchors that a session with these experts ends in."""
     X, true = world.draw_rows(n_rows, rng)
     labels = noise.flip(true, rng)
     features = tuple(f"x{number}" for number in range(X.shape[1]))
@@ -82,16 +82,16 @@ def elicited(world, noise, n_rows, experts, rng, *, choose=None):
 
 
 def sit_and_export(table, features, experts, posterior, rng, *, choose=None):
-    """Return the anchors of a sitting; None where no toss-up was found.
+    """Return the anchors of a session; None where no toss-up was found.
 
     All the way that answers go: cases are chosen, asked in turn, and exported.
     """
     seed = int(rng.integers(2**31))
-    sitting = plan_sitting(table, label="y", features=features, seed=seed)
+    plan = plan_session(table, label="y", features=features, seed=seed)
     if choose is not None:
-        sitting = choose(table, sitting)
-    answers = [a for expert in experts for a in expert.sit(sitting.queue(), posterior, rng)]
-    found = findings(answers, sitting)
+        plan = choose(table, plan)
+    answers = [a for expert in experts for a in expert.sit(plan.queue(), posterior, rng)]
+    found = findings(answers, plan)
     if not found.toss_ups:
         return None
     exported = anchor_table(table, features, found)

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from evenodds.inference.audit.by_given import AuditByGiven
-from evenodds.inference.audit.counts import AuditedLabels
-from evenodds.inference.audit.door import audit_pvalue, given_method
+from evenodds.inference.audit.audit_test import audit_pvalue, given_method
+from evenodds.inference.audit.counts import AuditedLabels, GroupedRows, worth
 from evenodds.inference.audit.exact import clopper_pearson
-from evenodds.inference.audit.grouped_rows import GroupedRows
-from evenodds.inference.audit.groups import worth
-from evenodds.inference.audit.two_proportions import flips_z
+from evenodds.inference.audit.score import AuditByGiven, flips_z
 
 CRITICAL = stats.norm.isf(0.025)
 

@@ -14,11 +14,10 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
+from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.noise_aware import FittedRows
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
-from evenodds.simulation.curves import LinearIndex
-from evenodds.simulation.world import World
+from evenodds.rows.memory import read_rows
+from evenodds.simulation.world import LinearIndex, World
 from tests.calibration.cells import WORLDS
 
 TOLERANCE = 0.05

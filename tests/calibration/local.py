@@ -9,12 +9,11 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.local.method import local_line
-from evenodds.inference.local.rates import flip_rates
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
-from evenodds.simulation.curves import BentIndex
-from evenodds.simulation.setting import Setting
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.inference.local import flip_rates, local_line
+from evenodds.rows.memory import read_rows
+from evenodds.simulation.rejection import Setting
+from evenodds.simulation.world import BentIndex
 from evenodds.simulation.worlds import many_features, plateau, probit, quadratic, skewed, two_bells
 
 CRITICAL = stats.norm.isf(0.025)

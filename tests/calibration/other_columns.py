@@ -13,8 +13,8 @@ from scipy import stats
 
 import evenodds as eo
 from evenodds.elicit.tolerance import UNSEEN_LEAN
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.rows.memory import read_rows
 from tests.calibration.experts import SimulatedExpert, sit_and_export
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
@@ -47,7 +47,7 @@ class OtherColumns:
         return result.pvalue < 0.05, result.pvalue < 0.05 and agree
 
     def draw(self, run):
-        """Return the test's features, noisy labels and the anchors of a sitting."""
+        """Return the test's features, noisy labels and the anchors of a session."""
         rng = np.random.default_rng([self.seed, run])
         X = rng.standard_normal((ROWS, 3))
         index = X @ [1.5, 1.0, 0.0]

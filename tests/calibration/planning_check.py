@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import evenodds as eo
-from evenodds.planning.correction import RUNS as RUNS_USED
-from evenodds.planning.question import read_question
+from evenodds.planning.power import RUNS as RUNS_USED
+from evenodds.planning.power import read_question
 from evenodds.planning.solve import plan_rows
 from evenodds.simulation.own_data import PilotWorld
 from evenodds.simulation.world import World

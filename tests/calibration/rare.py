@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import evenodds as eo
-from evenodds.simulation.setting import Setting
+from evenodds.simulation.rejection import Setting
 from evenodds.simulation.world import World
 from tests.calibration.cells import null_statistics
 

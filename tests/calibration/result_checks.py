@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logit
 
 import evenodds as eo
-from evenodds.simulation.setting import Setting
+from evenodds.simulation.rejection import Setting
 from tests.calibration.class_cells import WORLDS as CLASS_WORLDS
 from tests.calibration.class_cells import ClassCell
 from tests.calibration.local import Cell as LocalCell

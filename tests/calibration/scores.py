@@ -16,8 +16,8 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.rows.memory import read_rows
 
 N_ROWS, N_COLUMNS, N_ANCHORS, N_FOLDS = 2000, 10, 8, 5
 SLOPES = np.array([1.0, -1.0, 0.5, 0.5] + [0.0] * 6)

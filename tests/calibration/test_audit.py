@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.audit.counts import AuditedLabels
-from evenodds.inference.audit.grouped_rows import GroupedRows
-from evenodds.inference.audit.two_proportions import flips_z
+from evenodds.inference.audit.counts import AuditedLabels, GroupedRows
+from evenodds.inference.audit.score import flips_z
 from tests.calibration.audit_cells import (
     BIASED,
     AuditCell,

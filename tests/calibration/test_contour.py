@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.contour.engines import posteriors_at
-from evenodds.rows.door import read_data
+from evenodds.inference.contour.contour_test import posteriors_at
+from evenodds.rows.read import read_data
 from tests.calibration.contour import (
     HARD_CELLS,
     LEVEL_CELLS,

@@ -1,4 +1,4 @@
-"""A small part of ``python -m tests.calibration.elicited``: whole sittings, simulated."""
+"""A small part of ``python -m tests.calibration.elicited``: whole sessions, simulated."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ from scipy import stats
 import evenodds as eo
 from evenodds.inference.wald import Wald, anchored_curve
 from evenodds.model.logistic import fit_rows
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import skewed, two_bells
 
 SETTINGS = Wald()

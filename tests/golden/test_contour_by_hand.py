@@ -8,20 +8,26 @@ from scipy import optimize, stats
 from scipy.special import expit
 
 import evenodds as eo
-from evenodds.inference.contour.groups import group_anchors
 from evenodds.inference.contour.ladder import (
+    DIFFERENCE,
     Estimates,
     fit_class_conditional,
     fit_clean,
     fit_uniform,
+    gaps_by_difficulty,
+    group_anchors,
     one_sided_clean,
+    wider_noise,
 )
-from evenodds.inference.contour.wider import DIFFERENCE, gaps_by_difficulty, wider_noise
 from evenodds.inference.noise_aware import FittedRows
-from evenodds.model.bending.bent_curve import fit_bent
-from evenodds.model.bending.free_rates import LEAST_RATE, SURE_CASES, fit_free_rates
-from evenodds.model.bending.natural_spline import natural_spline
-from evenodds.rows.source import read_rows
+from evenodds.model.bent_curve import (
+    LEAST_RATE,
+    SURE_CASES,
+    fit_bent,
+    fit_free_rates,
+    natural_spline,
+)
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import two_bells
 
 STATED = np.array([0.1, 0.3, 0.5, 0.7, 0.9])

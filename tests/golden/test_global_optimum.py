@@ -5,14 +5,11 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 import evenodds as eo
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.null_fits import NullFits
-from evenodds.inference.weights import equal_weights
+from evenodds.inference.null_fits import AnchorEquations, NullFits, equal_weights
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import climb_noisy
-from evenodds.model.noisy_problem import NoisyProblem
-from evenodds.model.noisy_sums import NoisyPoint
-from evenodds.rows.source import read_rows
+from evenodds.model.noisy_fit import climb_noisy
+from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
+from evenodds.rows.memory import read_rows
 
 PROBLEMS = 200
 STARTS = 12

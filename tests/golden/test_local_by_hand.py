@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from evenodds.model.local.bandwidth import cross_validation
-from evenodds.model.local.posteriors import local_posteriors
-from evenodds.model.local.surroundings import Standard, Surroundings
+from evenodds.model.local_fit import cross_validation, local_posteriors
 from evenodds.model.logistic import fit_logistic
+from evenodds.model.neighbours import Standard, Surroundings
 from evenodds.noise import ClassConditionalNoise
 
 KERNELS = {

@@ -145,7 +145,7 @@ def test_many_rows_give_the_statistic_of_the_plain_climb(shared, monkeypatch):
     drawn = world.draw_anchors(4, rng, tolerance=0.02)
     anchors = eo.Anchors(drawn.points, tolerance=0.02, shared_tolerance=shared)
     short = {m: eo.asymmetry_test(X, labels, anchors, method=m) for m in ("boundary", "joint")}
-    monkeypatch.setattr("evenodds.model.noisy_problem.MANY_ROWS", 10**9)
+    monkeypatch.setattr("evenodds.model.noisy_likelihood.MANY_ROWS", 10**9)
     for method, result in short.items():
         full = eo.asymmetry_test(X, labels, anchors, method=method)
         ends = full.confidence_interval(), result.confidence_interval()

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 import evenodds as eo
-from evenodds.inference.weights import optimal_weights
+from evenodds.inference.null_fits import optimal_weights
 from evenodds.simulation.worlds import two_bells
 
 TOLERANCES = np.array([0.0, 0.03, 0.05, 0.1])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import evenodds as eo
 from evenodds.model.logistic import fit_rows
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 seeds = st.integers(0, 2**32 - 1)
 # Units and offsets of real columns: grams or tonnes, degrees or calendar years.

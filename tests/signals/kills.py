@@ -15,7 +15,7 @@ import urllib.parse
 from contextlib import suppress
 from pathlib import Path
 
-from tests.browser.sittings import Server, write_patients
+from tests.browser.sessions import Server, write_patients
 
 SEED = 20240917
 LONGEST_LIFE = 1.0  # seconds of answering

@@ -5,18 +5,20 @@ from typing import Annotated
 
 import typer
 
-from evenodds.cli.choices import Drawn, Format, Side
-from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Alternative,
+    Drawn,
+    Format,
     GateCondition,
     Margin,
     OutputFormat,
     Positive,
     Report,
+    Side,
     Significance,
 )
+from evenodds.cli.output import Delivery, check_delivery, deliver, name_data
 
 
 @guarded
@@ -147,7 +149,7 @@ def run_audit(
         report=report,
     )
     check_delivery(wanted, data)
-    from evenodds.cli.audited import audit_file, read_audit_file, read_counts
+    from evenodds.cli.input import audit_file, read_audit_file, read_counts
 
     rows = read_audit_file(data, true, given, annotator, group or ())
     result = audit_file(
@@ -167,7 +169,7 @@ def _plan(
     from evenodds.errors import InputError
     from evenodds.noise import ClassConditionalNoise
     from evenodds.planning.audit_size import audit_size
-    from evenodds.report.audit_size_text import audit_size_verdict
+    from evenodds.report.audit import audit_size_verdict
 
     if alpha is None or beta is None:
         raise InputError("--plan needs --alpha and --beta: the flip rates that should be found.")

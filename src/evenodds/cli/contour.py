@@ -5,19 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.choices import Engine, Format, Missing, Rung
-from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Data,
+    Engine,
     Features,
+    Format,
     Formula,
     Group,
     Label,
+    Missing,
     MissingValues,
     OutputFormat,
     Positive,
     Report,
+    Rung,
     Scheduler,
     SharedTolerance,
     Significance,
@@ -25,9 +27,10 @@ from evenodds.cli.options import (
     Weight,
     Workers,
 )
+from evenodds.cli.output import Delivery, check_delivery, deliver, name_data
 
 if TYPE_CHECKING:
-    from evenodds.inference.contour.results import ContourTestResult
+    from evenodds.inference.contour.result import ContourTestResult
 
 
 @guarded
@@ -71,12 +74,11 @@ def run_contour(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.data import read_inputs, read_options
-    from evenodds.cli.progress import pass_progress
+    from evenodds.cli.input import read_inputs, read_options
+    from evenodds.cli.output import pass_progress
     from evenodds.errors import InputError
-    from evenodds.inference.contour.climbing import climb_on_rows, refuse_scores
-    from evenodds.inference.contour.engines import read_engine
-    from evenodds.rows.cluster import connecting
+    from evenodds.inference.contour.contour_test import climb_on_rows, read_engine, refuse_scores
+    from evenodds.rows.dask_sums import workers as connected
 
     refuse_scores(probabilities, "--probabilities")
     wanted = Delivery(output_format=output_format, significance=significance, report=report)
@@ -96,7 +98,7 @@ def run_contour(
             "a contour test needs cases of stated posterior: give --anchors FILE with a column "
             "'posterior', or --anchor-column COL."
         )
-    with connecting.workers(scheduler, workers) as on_workers:
+    with connected(scheduler, workers) as on_workers:
         inputs = read_inputs(
             data, reading, anchors, tolerance, shared_tolerance, on_workers=on_workers
         )
@@ -112,7 +114,7 @@ def run_contour(
 def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: float) -> None:
     """Refuse to pass a gate because the ladder stopped at a noise that cannot be tested."""
     from evenodds.errors import InputError
-    from evenodds.report.contour_words import why_untested
+    from evenodds.report.contour import why_untested
 
     reached = result.not_rejected(significance)
     if result.rung(reached).contour_pvalue is None:

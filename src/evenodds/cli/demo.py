@@ -9,20 +9,27 @@ def run_demo() -> None:
     from evenodds.anchors import Anchors
     from evenodds.cli.show import make_console, show_sheet
     from evenodds.inference.asymmetry import asymmetry_test
-    from evenodds.report.sheets import sheet_of
-    from evenodds.report.view import View
-    from evenodds.simulation import demo as bundled
+    from evenodds.report.sheet import View, sheet_of
+    from evenodds.simulation.worlds import (
+        LABEL,
+        N_ANCHORS,
+        N_ROWS,
+        PATIENTS,
+        TOLERANCE,
+        TOSS_UPS,
+        TRUTH,
+    )
 
     console = make_console()
     console.print(
-        f"{bundled.N_ROWS:,} simulated patients, two measurements, and a recorded diagnosis. "
-        f"An expert has named {bundled.N_ANCHORS} cases where either diagnosis was as likely. "
+        f"{N_ROWS:,} simulated patients, two measurements, and a recorded diagnosis. "
+        f"An expert has named {N_ANCHORS} cases where either diagnosis was as likely. "
         "Are ill patients recorded as healthy more often than the other way round?\n"
     )
-    anchors = Anchors(bundled.TOSS_UPS, tolerance=bundled.TOLERANCE)
-    result = asymmetry_test(bundled.PATIENTS, bundled.LABEL, anchors)
+    anchors = Anchors(TOSS_UPS, tolerance=TOLERANCE)
+    result = asymmetry_test(PATIENTS, LABEL, anchors)
     show_sheet(sheet_of(result, View()))
-    truth = bundled.TRUTH
+    truth = TRUTH
     console.print(
         "\n[bold]The truth[/bold], known because a generator in this package wrote the data: "
         f"{truth.alpha:.0%} of ill patients are recorded as healthy and {truth.beta:.0%} of "

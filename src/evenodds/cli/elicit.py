@@ -10,7 +10,7 @@ from evenodds.cli.guard import guarded, tell
 from evenodds.cli.options import Positive
 
 if TYPE_CHECKING:
-    from evenodds.elicit.desk import Desk
+    from evenodds.elicit.session import Session
 
 
 @guarded
@@ -58,12 +58,10 @@ def run_elicit(
     Answers are saved one by one beside --out. Stop with Ctrl-C; start again to go on.
     """
     _check_extra()
-    from evenodds.cli.data import split_names
-    from evenodds.elicit.opening import open_desk
-    from evenodds.elicit.wishes import Wishes
-    from evenodds.elicit.words import opening_lines
+    from evenodds.cli.input import split_names
+    from evenodds.elicit.session import Wishes, open_session, opening_lines
     from evenodds.rows.anchor_points import whole
-    from evenodds.rows.tables.opening import open_table
+    from evenodds.rows.open_table import open_table
 
     wishes = Wishes(
         data=data,
@@ -82,14 +80,14 @@ def run_elicit(
     wishes.outputs()  # names that cannot be written are refused before the data are read
     if not export:
         tell("Reading the data and choosing cases ...")
-    desk = open_desk(whole(open_table(data)), wishes, must_exist=export)
+    session = open_session(whole(open_table(data)), wishes, must_exist=export)
     if not export:
-        from evenodds.elicit.server import serve
+        from evenodds.elicit.web import serve
 
-        for line in opening_lines(desk):
+        for line in opening_lines(session):
             tell(line)
-        serve(desk, port, lambda address: _announce(address, browser))
-    _finish(desk)
+        serve(session, port, lambda address: _announce(address, browser))
+    _finish(session)
 
 
 def _check_extra() -> None:
@@ -116,17 +114,17 @@ def _announce(address: str, browser: bool) -> None:
         webbrowser.open(address)
 
 
-def _finish(desk: "Desk") -> None:
+def _finish(session: "Session") -> None:
     """Write the files, and say what they are and what comes next."""
-    from evenodds.elicit.words import closing_lines, count
+    from evenodds.elicit.session import closing_lines, count
 
-    found = desk.findings()
-    written = desk.export()
-    desk.store.close()
+    found = session.findings()
+    written = session.export()
+    session.store.close()
     for path in written:
         tell(f"wrote {path}")
     print(f"{count(len(found.toss_ups), 'toss-up')} found.")
-    for line in closing_lines(desk.sitting, found):
+    for line in closing_lines(session.plan, found):
         print(f"  {line}")
     if found.toss_ups:
-        print(f"Next: {desk.test_command}")
+        print(f"Next: {session.test_command}")

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from evenodds.cli.deliver import check_output
+from evenodds.cli.output import check_output
 from evenodds.errors import InputError
 from evenodds.files import write_csv
 from evenodds.model.robust import RobustCurve, fit_robust
 from evenodds.rows.base import Block
 
 if TYPE_CHECKING:
-    from evenodds.inference.audit.sample import Audit
+    from evenodds.inference.audit.as_evidence import Audit
     from evenodds.inference.results import AsymmetryTestResult
     from evenodds.rows.streamed import StreamedRows
 

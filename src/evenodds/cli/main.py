@@ -9,13 +9,7 @@ from evenodds.cli.audit import run_audit
 from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
-from evenodds.cli.guard import (
-    BAD_INPUT,
-    INTERRUPTED,
-    clean_up_when_ended,
-    prepare_streams,
-    tell,
-)
+from evenodds.cli.guard import BAD_INPUT, INTERRUPTED, clean_up_when_ended, prepare_streams, tell
 from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
@@ -44,7 +38,7 @@ app.command("demo")(run_demo)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from evenodds.version import __version__
+        from evenodds import __version__
 
         print(f"evenodds {__version__}")
         raise typer.Exit

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from evenodds.cli.choices import Format, Gate
-from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Features,
+    Format,
+    Gate,
     Group,
     OutputFormat,
     Report,
@@ -18,6 +18,7 @@ from evenodds.cli.options import (
     Tolerance,
     Weight,
 )
+from evenodds.cli.output import Delivery, check_delivery, deliver, name_data
 
 BETWEEN = "between"
 TOLERANCE = 0.05
@@ -126,7 +127,7 @@ def run_multiclass(
                 f"{needless[0]} goes with --anchors; --true and --given count rows that were "
                 "looked up, each once: leave it out."
             )
-        from evenodds.cli.class_files import confusion_of_file
+        from evenodds.cli.input import confusion_of_file
 
         deliver(confusion_of_file(data, true, given), wanted, name=name_data(data, given))
         return
@@ -142,9 +143,8 @@ def run_multiclass(
             "--anchors is missing: name a file of toss-up cases, with a column "
             f"{between!r} that says between which classes."
         )
-    from evenodds.cli.class_files import read_codes_file, read_split_anchors_file
-    from evenodds.cli.data import split_names
-    from evenodds.inference.multiclass.front_door import run_on_class_rows
+    from evenodds.cli.input import read_codes_file, read_split_anchors_file, split_names
+    from evenodds.inference.multiclass.multiclass_test import run_on_class_rows
     from evenodds.rows.classes import read_class_rows
 
     rows = read_class_rows(

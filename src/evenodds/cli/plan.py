@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.choices import CurveMethod, Format, Side
-from evenodds.cli.deliver import check_output
 from evenodds.cli.guard import INTERRUPTED, guarded, tell
 from evenodds.cli.options import (
     Alternative,
+    CurveMethod,
     Features,
+    Format,
     OutputFormat,
     Positive,
     SharedTolerance,
+    Side,
     Significance,
     Tolerance,
 )
+from evenodds.cli.output import check_output
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise
     from evenodds.planning.plan import Plan
-    from evenodds.planning.question import Design
+    from evenodds.planning.power import Design
 
 
 @guarded
@@ -85,7 +87,7 @@ def run_plan(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
-    from evenodds.cli.progress import progress_bar
+    from evenodds.cli.output import progress_bar
     from evenodds.planning.plan import make_plan
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
@@ -125,7 +127,7 @@ def run_plan(
     if drawing is not None:
         _draw(plan, drawing)
     if output_format is Format.json:
-        from evenodds.report.plan_text import plan_verdict
+        from evenodds.report.plan import plan_verdict
 
         document = {"schema_version": 1, **asdict(plan), "verdict": plan_verdict(plan)}
         print(json.dumps(document, indent=2))
@@ -160,7 +162,7 @@ def _read_pilot(
     positive: str | None,
 ) -> "Design | None":
     """Return the world of pilot data."""
-    from evenodds.cli.data import read_inputs, read_options
+    from evenodds.cli.input import read_inputs, read_options
     from evenodds.errors import ImprecisionWarning, InputError
     from evenodds.simulation.own_data import world_of_rows
 
@@ -190,7 +192,7 @@ def _read_pilot(
 def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> "Design | None":
     """Return the paper's summary numbers."""
     from evenodds.errors import InputError
-    from evenodds.planning.summary import AnchorVariance
+    from evenodds.planning.paper_power import AnchorVariance
 
     if variance is not None:
         return AnchorVariance(single=variance, floor=floor, n_rows=n_rows)
@@ -225,7 +227,7 @@ def _figure_name(path: Path, data: str | None) -> Path:
 
 def _draw(plan: "Plan", name: Path) -> None:
     """Write the picture of a plan."""
-    from evenodds.report.plan_figure import plan_figure
+    from evenodds.report.class_figures import plan_figure
     from evenodds.report.style import save_figure
 
     for written in save_figure(plan_figure(plan), name):

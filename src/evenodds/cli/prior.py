@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from evenodds.cli.choices import Format
 from evenodds.cli.guard import guarded
-from evenodds.cli.options import OutputFormat, Significance
+from evenodds.cli.options import Format, OutputFormat, Significance
 
 
 @guarded
@@ -37,7 +36,7 @@ def run_prior(
         prior_standard_error=prior_standard_error,
     )
     if output_format is Format.json:
-        from evenodds.report.verdict import prior_verdict
+        from evenodds.report.wording import prior_verdict
 
         document = result.to_dict()
         document["significance"] = significance

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.planning.plan import Plan
-from evenodds.report.plan_text import describe_plan, plan_checks, plan_verdict, power_lines
+from evenodds.report.plan import describe_plan, plan_checks, plan_verdict, power_lines
 from evenodds.report.sheet import Sheet
 from evenodds.report.text import describe, describe_prior, prior_facts, tabulated
-from evenodds.report.verdict import prior_verdict
+from evenodds.report.wording import prior_verdict
 
 WIDTH = 92
 GRID_SETTINGS = ("alpha", "beta", "n_rows", "labels", "n_anchors")

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenodds.cli.choices import CurveMethod
 from evenodds.cli.guard import INTERRUPTED, guarded, tell
+from evenodds.cli.options import CurveMethod
 from evenodds.cli.plan import read_noise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenodds.noise import ClassConditionalNoise
+
 
 study = typer.Typer(
     help="Simulations that show how the tests behave.", no_args_is_help=True, rich_markup_mode=None
@@ -51,7 +52,7 @@ def run_paper(
     workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
 ) -> None:
     """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
-    from evenodds.cli.progress import progress_bar
+    from evenodds.cli.output import progress_bar
     from evenodds.inference.asymmetry import CURVE_METHODS
     from evenodds.inference.wald import Wald
     from evenodds.simulation.worlds import find_world
@@ -91,8 +92,8 @@ def run_atlas(
     workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
 ) -> None:
     """Measure level and power of every method over many worlds, as a table and heat maps."""
-    from evenodds.cli.data import split_names
-    from evenodds.cli.progress import progress_bar
+    from evenodds.cli.input import split_names
+    from evenodds.cli.output import progress_bar
     from evenodds.study.atlas import run_atlas_study
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
@@ -133,7 +134,7 @@ def _grid_noises(
 ) -> "Sequence[ClassConditionalNoise]":
     """Return the noise asked for, or the paper's three or four."""
     from evenodds.errors import InputError
-    from evenodds.study.paper_grid import FOURTH_NOISE, NOISES
+    from evenodds.study.paper import FOURTH_NOISE, NOISES
 
     if noise is not None and fourth:
         raise InputError("give --fourth or --alpha and --beta, not both.")

@@ -5,18 +5,21 @@ from typing import Annotated
 
 import typer
 
-from evenodds.cli.choices import Calibration, Drawn, Format, Method, Missing, Side
-from evenodds.cli.deliver import Delivery, check_delivery, deliver, name_data
 from evenodds.cli.guard import guarded
 from evenodds.cli.options import (
     Alternative,
+    Calibration,
     Data,
+    Drawn,
     Features,
+    Format,
     Formula,
     GateCondition,
     Group,
     Label,
     Margin,
+    Method,
+    Missing,
     MissingValues,
     OutputFormat,
     Positive,
@@ -24,11 +27,13 @@ from evenodds.cli.options import (
     Report,
     Scheduler,
     SharedTolerance,
+    Side,
     Significance,
     Tolerance,
     Weight,
     Workers,
 )
+from evenodds.cli.output import Delivery, check_delivery, deliver, name_data
 
 
 @guarded
@@ -106,18 +111,19 @@ def run_test(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.audited import read_audit, read_audited_rows
-    from evenodds.cli.data import read_inputs, read_options
     from evenodds.cli.flips import check_flips, write_flips
-    from evenodds.cli.methods import method_settings
-    from evenodds.cli.progress import pass_progress, progress_bar
-    from evenodds.errors import InputError
-    from evenodds.inference.asymmetry import (
-        refuse_anchors_on_scores,
-        run_on_rows,
+    from evenodds.cli.input import (
+        method_settings,
+        read_audit,
+        read_audited_rows,
+        read_inputs,
+        read_options,
     )
+    from evenodds.cli.output import pass_progress, progress_bar
+    from evenodds.errors import InputError
+    from evenodds.inference.asymmetry import refuse_anchors_on_scores, run_on_rows
     from evenodds.inference.bootstrap import Bootstrap
-    from evenodds.rows.cluster import connecting
+    from evenodds.rows.dask_sums import workers as connected
 
     wanted = Delivery(
         output_format=output_format,
@@ -159,7 +165,7 @@ def run_test(
         )
     if flips is not None:
         check_flips(flips, method.value, read)
-    with connecting.workers(scheduler, workers) as on_workers:
+    with connected(scheduler, workers) as on_workers:
         inputs = read_inputs(
             data, reading, anchors, tolerance, shared_tolerance, on_workers=on_workers
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenodds.elicit.answers import Answer, TossUp, toss_ups
-from evenodds.elicit.sitting import Sitting
+from evenodds.elicit.plan import SessionPlan
 from evenodds.elicit.tolerance import UNSEEN_LEAN, Judgement, judge
 from evenodds.errors import InputError
 from evenodds.files import check_writable, whole_file, write_csv
@@ -16,13 +16,14 @@ from evenodds.validation import join_quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 ANCHOR_FILES = (".parquet", ".pq", ".csv", ".tsv")
 ANSWER_FILES = (".csv", ".jsonl")
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Where a sitting is written to."""
+    """Where a session is written to."""
 
     anchors: Path
     answers: Path
@@ -38,18 +39,18 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the answers of a sitting amount to."""
+    """What the answers of a session amount to."""
 
     toss_ups: tuple[TossUp, ...]
     judgement: Judgement
 
 
 def findings(
-    answers: Sequence[Answer], sitting: Sitting, unseen_lean: float = UNSEEN_LEAN
+    answers: Sequence[Answer], plan: SessionPlan, unseen_lean: float = UNSEEN_LEAN
 ) -> Findings:
     """Return the toss-ups that answers name, and how well they are known."""
     found = toss_ups(answers)
-    known = judge(answers, found, breadth=sitting.breadth, unseen_lean=unseen_lean)
+    known = judge(answers, found, breadth=plan.breadth, unseen_lean=unseen_lean)
     return Findings(tuple(found), known)
 
 
@@ -83,9 +84,9 @@ def write_anchors(path: Path, anchors: "pa.Table") -> None:
     write_csv(path, anchors.column_names, rows, delimiter=delimiter, private=True)
 
 
-def write_answers(path: Path, answers: Sequence[Answer], sitting: Sitting) -> None:
+def write_answers(path: Path, answers: Sequence[Answer], plan: SessionPlan) -> None:
     """Write every standing answer, one a line, with expert, time and row number."""
-    said = {"negative": sitting.negative, "positive": sitting.positive}
+    said = {"negative": plan.negative, "positive": plan.positive}
     rows: list[dict[str, Any]] = [
         {**asdict(answer), "answer": said.get(answer.verdict.value, answer.verdict.value)}
         for answer in answers

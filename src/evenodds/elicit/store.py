@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evenodds.elicit.answers import Answer, Verdict
-from evenodds.elicit.sitting import Sitting
+from evenodds.elicit.plan import SessionPlan
 from evenodds.errors import InputError, StorageError
 
 SCHEMA = (
@@ -33,20 +33,20 @@ COLUMNS = 'expert, "case", occasion, verdict, chance, time'
 
 
 class Store:
-    """The answers of a sitting.
+    """The answers of a session.
 
     Undone answers stay in the file, marked as such; nothing ever reads them again.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, sitting: Sitting) -> None:
-        self.path, self.sitting = path, sitting
+    def __init__(self, path: Path, connection: sqlite3.Connection, plan: SessionPlan) -> None:
+        self.path, self.plan = path, plan
         self._connection = connection
 
     @classmethod
-    def begin(cls, path: Path, sitting: Sitting) -> Self:
+    def begin(cls, path: Path, plan: SessionPlan) -> Self:
         """Start a file that its owner alone can read; go on with it where one has begun.
 
-        Whoever comes first under SQLite's own lock begins the sitting. Nothing is ever moved
+        Whoever comes first under SQLite's own lock begins the session. Nothing is ever moved
         into the place of a file, so no second start can put one with answers away.
         """
         with _told(path, "cannot be written"), suppress(FileExistsError):
@@ -57,7 +57,7 @@ class Store:
             if not _tables(connection):
                 for statement in SCHEMA:
                     connection.execute(statement)
-                begun = (VERSION, sitting.to_json())
+                begun = (VERSION, plan.to_json())
                 connection.execute("INSERT INTO sitting VALUES (?, ?)", begun)
         connection.close()
         return cls.open(path)
@@ -77,15 +77,15 @@ class Store:
                 "another --out."
             )
         try:
-            sitting = Sitting.from_json(found[1])
+            plan = SessionPlan.from_json(found[1])
         except (ValueError, TypeError, KeyError):
             connection.close()
             raise StorageError(
-                f"{path} is damaged: what the sitting is about cannot be read. Bring a copy back, "
+                f"{path} is damaged: what the session is about cannot be read. Bring a copy back, "
                 "or name another --out."
             ) from None
         os.chmod(path, 0o600)
-        return cls(path, connection, sitting)
+        return cls(path, connection, plan)
 
     @staticmethod
     def has_begun(path: Path) -> bool:

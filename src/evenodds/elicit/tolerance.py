@@ -1,4 +1,4 @@
-r"""What answers are worth: tolerance and shared tolerance of an expert's toss-ups.
+"""What answers are worth: tolerance and shared tolerance of an expert's toss-ups.
 
 An expert sees a case of true posterior p as ``p + lean + blur`` and calls it a toss-up if
 that is within `width` of 1/2. Cases are spread evenly, so given a toss-up p is off 1/2 by the

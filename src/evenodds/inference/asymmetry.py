@@ -1,5 +1,7 @@
-"""The front door: is one class flipped more often than the other?"""
+"""Is one class flipped more often than the other? The public test, and its statistic alone."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -7,19 +9,84 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.inference.audit.sample import Audit, check_stands_alone
-from evenodds.inference.boundary import Boundary, boundary_test
-from evenodds.inference.few_rows import check_columns, check_rarer_label
-from evenodds.inference.joint import Joint, joint_test
-from evenodds.inference.local.method import Local, local_test
-from evenodds.inference.outcome import ignored_check
-from evenodds.inference.profile import Alternative
+from evenodds.inference.audit.as_evidence import Audit, check_stands_alone
+from evenodds.inference.boundary import (
+    Boundary,
+    boundary_reference,
+    boundary_statistic,
+    boundary_test,
+)
+from evenodds.inference.joint import Joint, joint_reference, joint_test
+from evenodds.inference.local import Local, local_line, local_test
+from evenodds.inference.noise_aware import (
+    BoundaryStatistic,
+    FittedRows,
+    JointStatistic,
+    ignored_check,
+    rate_bounds_of,
+    reason_to_withhold,
+)
+from evenodds.inference.null_fits import AnchorEquations, check_weights
+from evenodds.inference.profile import WIDEST, Alternative, Reference, find_root
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
-from evenodds.inference.wald import Wald, wald_test
+from evenodds.inference.wald import Wald, anchored_curve, check_anchors, wald_test
+from evenodds.model.logistic import fit_rows
 from evenodds.rows.base import Rows
-from evenodds.rows.door import read_data
-from evenodds.rows.reading import Missing
-from evenodds.validation import join_quoted
+from evenodds.rows.classes import ClassRows
+from evenodds.rows.read import read_data
+from evenodds.rows.table_rows import Missing
+from evenodds.validation import FloatArray, join_quoted
+
+# Columns a row from which noisy curves turn into steps: any number of them, and many.
+ANY_SHARE = 0.04
+MANY_COLUMNS, MANY_SHARE = 50, 0.02
+FEWEST_ROWS = 500
+
+
+def check_rarer_label(rows: Rows) -> None:
+    """Refuse rows of which one label has fewer than the curve has parameters."""
+    positives = rows.positive_weight()
+    counted = (rows.positive, positives), (rows.negative, rows.total_weight - positives)
+    _check_rarest(counted, rows.n_features + 1, "the curve: collect more of them")
+
+
+def check_rarest_class(rows: ClassRows, counts: FloatArray) -> None:
+    """Refuse rows of which one class has fewer than its curve has parameters."""
+    counted = zip(rows.classes.names, counts, strict=True)
+    advice = "its curve: collect more of them, merge the class with another"
+    _check_rarest(counted, rows.features.shape[1] + 1, advice)
+
+
+def check_columns(rows: Rows, method: str) -> None:
+    """Refuse more columns than a noisy curve can be told from a step with.
+
+    Below `FEWEST_ROWS` rows the test runs, and withholds what it cannot tell.
+    """
+    n_rows, n_columns = rows.n_counted, rows.n_features
+    share = n_columns / n_rows
+    many = n_columns >= MANY_COLUMNS and share >= MANY_SHARE
+    if n_rows < FEWEST_ROWS or not (many or share >= ANY_SHARE):
+        return
+    most = max(int(ANY_SHARE * n_rows - 1e-9), 1)
+    if most >= MANY_COLUMNS:
+        most = max(int(MANY_SHARE * n_rows - 1e-9), MANY_COLUMNS - 1)
+    raise InputError(
+        f"{rows.called} has {n_columns} columns and {n_rows:,} rows, too few for method "
+        f"{method!r}: its noisy curve would be a step. Keep the columns that matter, at most "
+        f"{most} here, or combine them by a formula; or look up the true label of some rows and "
+        "use audit_test."
+    )
+
+
+def _check_rarest(counted: Iterable[tuple[Any, float]], n_parameters: int, advice: str) -> None:
+    """Refuse a label seen less often than there are parameters."""
+    label, count = min(counted, key=lambda pair: pair[1])
+    if count < n_parameters:
+        raise InputError(
+            f"only {count:g} rows are labelled {label!r}, fewer than the {n_parameters} "
+            f"parameters of {advice}, or use fewer columns."
+        )
+
 
 # Tests that fit one curve to all rows; plans and studies know these.
 CurveMethod = Boundary | Joint | Wald
@@ -274,3 +341,56 @@ def read_method(method: str | Method) -> Method:
             "or a record of its settings."
         )
     return METHODS[method]()
+
+
+# A z this small rejects at no level in use.
+UNLIKELY_TO_REJECT = 1.2
+
+
+def null_statistic(
+    rows: Rows, anchors: Anchors | None, method: Method, fitted: FittedRows | None = None
+) -> tuple[float, Reference]:
+    """Return z(0) and what it is compared with; nan where the test would withhold it.
+
+    `fitted` are the rows with their plain curve, where several sets of anchors share them.
+    """
+    if isinstance(method, Joint):
+        fitted = fitted or FittedRows.of(rows)
+        equations = AnchorEquations.none(rows.n_features + 1)
+        if anchors is not None:
+            equations = _equations(rows, anchors, fitted)
+        joint = JointStatistic(fitted, equations.evidence())
+        return _shown(joint, fitted), joint_reference(joint, equations, method)
+    if anchors is None:
+        raise AnchorError("anchors is None but only method 'joint' runs without.")
+    if isinstance(method, Boundary):
+        check_weights(method.weights, anchors)
+        fitted = fitted or FittedRows.of(rows)
+        boundary = boundary_statistic(fitted, _equations(rows, anchors, fitted), method)
+        return _shown(boundary, fitted), boundary_reference(boundary, method)
+    if isinstance(method, Local):
+        return local_line(rows, anchors, method).z(0.0), Reference()
+    check_anchors(anchors, method)
+    points = anchors.points_for(rows.feature_names, rows.n_features)
+    fit = fit_rows(rows, covariance=method.covariance)
+    return anchored_curve(fit, anchors, points, method).z(0.0), Reference()
+
+
+def _shown(statistic: BoundaryStatistic | JointStatistic, fitted: FittedRows) -> float:
+    """Return z(0), or nan where no number can be read off the test.
+
+    Whether z has a root is asked only where it might reject.
+    """
+    z, null = statistic.at(0.0).z, statistic.fits.at(0.0)
+    if abs(z) < UNLIKELY_TO_REJECT and not null.is_step:
+        return z
+    limits = rate_bounds_of(fitted.problem, fitted.plain_coefficients).limits(WIDEST)
+    root = (0.0, 0.0) if null.is_step else find_root(statistic.at, limits)
+    sound = not null.is_step and root[0] not in limits
+    return z if sound or reason_to_withhold(null, *root, limits) is None else math.nan
+
+
+def _equations(rows: Rows, anchors: Anchors, fitted: FittedRows) -> AnchorEquations:
+    """Return what the anchors say, on the solver's scale."""
+    points = anchors.points_for(rows.feature_names, rows.n_features)
+    return AnchorEquations.of(anchors, points, fitted.problem)

@@ -13,15 +13,13 @@ from typing import Any, Literal
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.null_fits import NullFits
+from evenodds.inference.null_fits import AnchorEquations, NullFits
 from evenodds.inference.profile import Reference
-from evenodds.model.batch import PairProducts, batches
-from evenodds.model.evidence import Evidence
-from evenodds.model.noisy import NoisyFit
+from evenodds.model.anchor_evidence import Evidence
+from evenodds.model.many_fits import PairProducts, batches
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
-from evenodds.model.noisy_problem import NoisyEvaluation, NoisyProblem
-from evenodds.model.noisy_sums import NoisyPoint, squeezed
+from evenodds.model.noisy_fit import NoisyFit
+from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
 from evenodds.rows.base import Block, Rows
 from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 

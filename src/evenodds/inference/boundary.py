@@ -7,8 +7,7 @@ from scipy.special import expit
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
-from evenodds.inference.audit.agreement import audit_check, audit_size_check
-from evenodds.inference.audit.sample import Audit
+from evenodds.inference.audit.as_evidence import Audit
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
@@ -17,7 +16,11 @@ from evenodds.inference.bootstrap import (
     refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
+    anchor_check,
+    audit_check,
+    audit_size_check,
     companion_check,
+    curve_shape_check,
     groups_check,
     leave_one_out,
     range_check,
@@ -25,35 +28,36 @@ from evenodds.inference.diagnostics import (
     step_check,
     tipping_point,
 )
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.free_checks import anchor_check, curve_shape_check
-from evenodds.inference.label_bounds import rate_bounds_of
+from evenodds.inference.figure_data import sketch_noise_aware
 from evenodds.inference.noise_aware import (
+    Asked,
+    AtAnchors,
     BoundaryStatistic,
     Direction,
     FittedRows,
     JointStatistic,
     Remembered,
+    bound_check,
     boundary_direction,
     grouped_scores,
     nuisance_inverse,
+    outcome,
+    rate_bounds_of,
+    reason_to_withhold,
     shape_blind,
 )
-from evenodds.inference.outcome import (
-    Asked,
-    AtAnchors,
-    bound_check,
-    outcome,
-    reason_to_withhold,
+from evenodds.inference.null_fits import (
+    AnchorEquations,
+    Weights,
+    check_weights,
+    equal_weights,
+    optimal_weights,
 )
-from evenodds.inference.profile import Alternative, Reference, pvalue_of
+from evenodds.inference.profile import WIDEST, Alternative, Reference, pvalue_of, walk
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
-from evenodds.inference.sketching import sketch_noise_aware
-from evenodds.inference.tracing import WIDEST, walk
-from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
-from evenodds.model.bending.free_rates import fit_free_rates
-from evenodds.model.noisy import NoisyFit
-from evenodds.model.noisy_problem import NoisyProblem
+from evenodds.model.bent_curve import fit_free_rates
+from evenodds.model.noisy_fit import NoisyFit
+from evenodds.model.noisy_likelihood import NoisyProblem
 from evenodds.rows.base import Rows
 from evenodds.validation import check_choice
 

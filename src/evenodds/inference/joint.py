@@ -6,8 +6,7 @@ from typing import get_args
 import numpy as np
 
 from evenodds.anchors import Anchors
-from evenodds.inference.audit.agreement import audit_check, audit_size_check
-from evenodds.inference.audit.sample import Audit
+from evenodds.inference.audit.as_evidence import Audit
 from evenodds.inference.bootstrap import (
     Bootstrap,
     Calibration,
@@ -16,36 +15,35 @@ from evenodds.inference.bootstrap import (
     refuse_bootstrap,
 )
 from evenodds.inference.diagnostics import (
+    anchor_check,
+    audit_check,
+    audit_size_check,
     companion_check,
+    curve_shape_check,
     groups_check,
     range_check,
     rows_check,
     shape_alone,
     step_check,
 )
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.free_checks import anchor_check, curve_shape_check
-from evenodds.inference.label_bounds import rate_bounds_of
+from evenodds.inference.figure_data import sketch_noise_aware
 from evenodds.inference.noise_aware import (
+    Asked,
+    AtAnchors,
     BoundaryStatistic,
     FittedRows,
     JointStatistic,
+    bound_check,
     grouped_scores,
     joint_direction,
-)
-from evenodds.inference.outcome import (
-    Asked,
-    AtAnchors,
-    bound_check,
     outcome,
+    rate_bounds_of,
     reason_to_withhold,
 )
-from evenodds.inference.profile import Alternative, Reference, pvalue_of
+from evenodds.inference.null_fits import AnchorEquations, equal_weights
+from evenodds.inference.profile import WIDEST, Alternative, Reference, pvalue_of, walk
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic
-from evenodds.inference.sketching import sketch_noise_aware
-from evenodds.inference.tracing import WIDEST, walk
-from evenodds.inference.weights import equal_weights
-from evenodds.model.bending.free_rates import fit_free_rates
+from evenodds.model.bent_curve import fit_free_rates
 from evenodds.rows.base import Rows
 from evenodds.validation import check_choice
 

@@ -1,7 +1,11 @@
-"""P-values of several tests at once, adjusted for their number."""
+"""Shares and p-values of several tests: intervals, and adjustment for their number."""
+
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, ndtri
 
 from evenodds.errors import InputError
 from evenodds.validation import FloatArray, check_vector
@@ -78,3 +82,18 @@ def _put_back(steps: FloatArray, order: NDArray[np.intp]) -> FloatArray:
     adjusted = np.empty(len(steps))
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted
+
+
+def wilson_interval(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22, 209-212)."""
+    z = float(-ndtri((1 - level) / 2))
+    share = successes / trials
+    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    spread = math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    half_width = z / (1 + z**2 / trials) * spread
+    return max(centre - half_width, 0.0), min(centre + half_width, 1.0)
+
+
+def log_ways(n: int, chosen: Any) -> FloatArray:
+    """Return the logarithm of the number of ways to choose so many of `n`."""
+    return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1))

@@ -1,22 +1,25 @@
-"""One fit for each hypothesised asymmetry, each started from its neighbours."""
+"""One null fit for each hypothesised asymmetry, and the anchors as equations about it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+from scipy.optimize import nnls
 
-from evenodds.model.evidence import Evidence
-from evenodds.model.noisy import (
+from evenodds.anchors import Anchors
+from evenodds.errors import AnchorError
+from evenodds.model.anchor_evidence import Evidence
+from evenodds.model.noisy_fit import (
     NoisyFit,
     along_the_tangent,
     climb_noisy,
     contending,
     find_tops,
+    finish_noisy,
     rate_bounds,
 )
-from evenodds.model.noisy_chord import finish_noisy
-from evenodds.model.noisy_problem import NoisyProblem
-from evenodds.model.noisy_sums import NoisyPoint
+from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
 from evenodds.validation import FloatArray
 
 # A fit on a sample may stop this far short, in squared standard errors of the sample.
@@ -158,3 +161,101 @@ def _between(points: list[NoisyPoint], asymmetry: float) -> NoisyPoint:
     coefficients = np.array(shares) @ np.array([point.coefficients for point in points])
     rate = sum(share * point.rate for share, point in zip(shares, points, strict=True))
     return NoisyPoint(coefficients, float(rate), asymmetry)
+
+
+# In spreads of a column; beyond it no digits are left.
+FARTHEST_ANCHOR = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorEquations:
+    """Anchors on the log-odds scale: ``A theta = t + e``, ``e ~ N(0, V)``."""
+
+    design: FloatArray  # A, in the solver's coordinates
+    targets: FloatArray  # t
+    covariance: FloatArray  # V
+    stated: FloatArray  # the posteriors behind t
+
+    @classmethod
+    def of(cls, anchors: Anchors, points: FloatArray, problem: NoisyProblem) -> "AnchorEquations":
+        """Put anchors on the log-odds scale; posteriors of 0 and 1 are not on it."""
+        stated = anchors.posterior
+        ends = (stated <= 0) | (stated >= 1)
+        if ends.any():
+            raise AnchorError(
+                f"posterior is {float(stated[np.argmax(ends)]):g} at anchor {int(np.argmax(ends))} "
+                "but this test needs them strictly between 0 and 1: a certain case says nothing "
+                "about where the boundary runs. Leave it out, or state a posterior you could bet "
+                "on, such as 0.9 with a tolerance of 0.05."
+            )
+        stretch = 1 / (stated * (1 - stated))
+        design = problem.design(points)
+        if not np.abs(design).max() < FARTHEST_ANCHOR:
+            raise AnchorError(
+                "an anchor lies absurdly far from the data: check the units of its columns."
+            )
+        return cls(
+            design=design,
+            targets=np.log(stated / (1 - stated)),
+            covariance=anchors.error_covariance() * np.outer(stretch, stretch),
+            stated=stated,
+        )
+
+    @classmethod
+    def none(cls, n_parameters: int) -> "AnchorEquations":
+        """Return no equations at all."""
+        nothing = np.empty(0)
+        return cls(np.empty((0, n_parameters)), nothing, np.empty((0, 0)), nothing)
+
+    def averaged(self, weights: FloatArray) -> "AnchorEquations":
+        """Return the one equation that is the weighted mean of all."""
+        return AnchorEquations(
+            design=(weights @ self.design)[None, :],
+            targets=np.array([weights @ self.targets]),
+            covariance=np.array([[weights @ self.covariance @ weights]]),
+            stated=np.array([weights @ self.stated]),
+        )
+
+    def evidence(self) -> Evidence:
+        """Return what the equations say about the coefficients."""
+        if len(self.targets) == 0:
+            return Evidence.none(self.design.shape[1])
+        return Evidence.of(self.design, self.targets, self.covariance)
+
+
+Weights = Literal["equal", "optimal"]
+
+
+def equal_weights(n_anchors: int) -> FloatArray:
+    """Return the same weight for every anchor."""
+    return np.full(n_anchors, 1 / n_anchors)
+
+
+def optimal_weights(covariance: FloatArray, design: FloatArray) -> FloatArray:
+    """Return the non-negative weights, summing to one, with the smallest variance.
+
+    Minimising ``u' A C A' u`` on the simplex is non-negative least squares: with
+    ``C = R R'`` and ``R b = e_1`` (every anchor has a leading 1) the minimiser of
+    ``|R' A' v - b|`` over ``v >= 0`` is proportional to it.
+    """
+    try:
+        root = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        raise AnchorError(
+            "weights='optimal' needs a curve whose slopes are all determined, and these rows do "
+            "not determine them: use weights='equal', or more rows."
+        ) from None
+    leading = np.zeros(design.shape[1])
+    leading[0] = 1
+    weights, _ = nnls(root.T @ design.T, np.linalg.solve(root, leading))
+    normalised: FloatArray = weights / weights.sum()
+    return normalised
+
+
+def check_weights(weights: Weights, anchors: Anchors) -> None:
+    """Refuse optimal weights for anchors with a tolerance."""
+    if weights == "optimal" and not anchors.strict:
+        raise AnchorError(
+            "weights='optimal' needs strict anchors (tolerance 0): with a tolerance it favours "
+            "misplaced anchors and loses power. Use weights='equal'."
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betainc, logsumexp, ndtr, xlog1py, xlogy
 
 from evenodds.errors import InputError
-from evenodds.inference.choosing import log_ways
+from evenodds.inference.multiplicity import log_ways
 from evenodds.inference.results import SCHEMA_VERSION
 from evenodds.validation import FloatArray, check_between, check_choice, check_whole
 

@@ -1,11 +1,12 @@
 """What a test returns: numbers, a table of z, and things to doubt; never the rows."""
 
 import math
+import platform
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Protocol, Self, get_args
 
+from evenodds.anchors import TOSS_UP
 from evenodds.errors import InputError
-from evenodds.inference.presented import Presented
 from evenodds.inference.profile import (
     HAIR,
     Alternative,
@@ -14,9 +15,240 @@ from evenodds.inference.profile import (
     Profile,
     Reference,
 )
-from evenodds.inference.provenance import versions_in_use
-from evenodds.inference.sketch import AnchorPosition, Sketch
 from evenodds.validation import check_between, check_choice
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from evenodds.report.sheet import Sheet
+
+
+class Presented:
+    """A result that can be printed, drawn and reported."""
+
+    __slots__ = ()
+
+    def plot(self, kind: str, *, significance: float = 0.05, margin: float = 0.05) -> "Figure":
+        """Draw one figure, each the answer to one question.
+
+        Parameters
+        ----------
+        kind : str
+            Which figure; the result's own page names them, and so does the answer to a
+            wrong name.
+        significance : float, default 0.05
+            Level at which it is read.
+        margin : float, default 0.05
+            Size of an asymmetry that would be harmless.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            No part of pyplot; ``savefig`` writes it as PNG, SVG or PDF.
+        """
+        from evenodds.report.html import draw_titled
+
+        return draw_titled(_sheet(self, significance, margin), kind)
+
+    def report(
+        self,
+        path: "str | Path",
+        *,
+        significance: float = 0.05,
+        margin: float = 0.05,
+        name: str | None = None,
+    ) -> "Path":
+        """Write the report: one HTML file that needs nothing else, and return its path.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; the file appears whole or not at all.
+        significance : float, default 0.05
+            Level at which the result is read.
+        margin : float, default 0.05
+            Size of an asymmetry that would be harmless, for the equivalence test.
+        name : str, optional
+            Name of the data, for the title.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        from evenodds.report.html import Source, write_report
+        from evenodds.report.sheet import View
+
+        view = View(significance=significance, margin=margin)
+        return write_report(self, path, view, Source(name=name))
+
+    def _repr_html_(self) -> str:
+        from evenodds.report.html import first_section
+        from evenodds.report.sheet import View
+
+        return first_section(self, View())
+
+    def __str__(self) -> str:
+        from evenodds.report.text import describe
+
+        return describe(_sheet(self))
+
+
+def _sheet(result: Presented, significance: float = 0.05, margin: float = 0.05) -> "Sheet":
+    """Return what there is to say about a result."""
+    from evenodds.report.sheet import View, sheet_of
+
+    return sheet_of(result, View(significance=significance, margin=margin))
+
+
+def versions_in_use() -> dict[str, str]:
+    """Return the versions that numbers depend on."""
+    import numpy  # noqa: ICN001 - by its own name, as it is listed
+    import scipy
+
+    from evenodds import __version__
+
+    return {
+        "evenodds": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorPosition:
+    """What the labels say of one anchor, if the noise is uniform.
+
+    Attributes
+    ----------
+    number : int
+        Place among the anchors, counted from 0.
+    stated : float
+        The expert's posterior.
+    posterior : float
+        What the rows alone say of it.
+    standard_error : float
+        Of `posterior` about `stated`, the anchor's tolerance included.
+    """
+
+    number: int
+    stated: float
+    posterior: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveBin:
+    """Rows of similar log-odds: how many of their labels are positive, and should be.
+
+    Attributes
+    ----------
+    log_odds : float
+        Mean log-odds of the clean curve, those beyond the bins counted at their edge.
+    fitted, observed : float
+        Share of positive labels that the curve with its plateaus expects, and that there is.
+    low, high : float
+        95 % interval of the observed share.
+    n_rows : float
+        Rows, counted with their weights.
+    """
+
+    log_odds: float
+    fitted: float
+    observed: float
+    low: float
+    high: float
+    n_rows: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """Rows and anchors on the two strongest features, with the clean curve's log-odds.
+
+    The log-odds are ``intercept + slopes[0] * first + slopes[1] * second``. Further features
+    are counted into the second, in its units, so that every case keeps its side of the
+    boundary.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the two features.
+    n_others : int
+        Features counted into the second.
+    intercept : float
+    slopes : tuple of float
+    first_range, second_range : tuple of float
+        What the cells cover.
+    counts, positives : tuple of tuple of float
+        Rows and positive labels, by weight, one row of cells for each step along the first
+        feature.
+    anchors : tuple of tuple of float
+        Where the anchors of the sketch lie.
+    """
+
+    first: str
+    second: str
+    n_others: int
+    intercept: float
+    slopes: tuple[float, float]
+    first_range: tuple[float, float]
+    second_range: tuple[float, float]
+    counts: tuple[tuple[float, ...], ...]
+    positives: tuple[tuple[float, ...], ...]
+    anchors: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """Small summaries of a test's rows and anchors.
+
+    Attributes
+    ----------
+    n_rows_seen : float
+        Rows that bins and cells were counted on: a sample where there are very many.
+    anchors : tuple of AnchorPosition
+        All anchors, or where there are many a few from the lowest to the highest.
+    bins : tuple of CurveBin
+        By rising log-odds.
+    plane : Plane or None
+        None with fewer than two features, or for a method without flip rates.
+    noisy_boundary : float or None
+        Log-odds of the clean curve where a label is as likely positive as negative; None
+        where that is nowhere.
+    between : float or None
+        Share of the rows between the clean and the noisy boundary.
+    """
+
+    n_rows_seen: float
+    anchors: tuple[AnchorPosition, ...]
+    bins: tuple[CurveBin, ...]
+    plane: Plane | None = None
+    noisy_boundary: float | None = None
+    between: float | None = None
+
+    @property
+    def only_toss_ups(self) -> bool:
+        """Whether every anchor shown was stated at 1/2."""
+        return all(anchor.stated == TOSS_UP for anchor in self.anchors)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild a sketch from plain values, also after a trip through JSON."""
+        known = dict(values)
+        known["anchors"] = tuple(AnchorPosition(**record) for record in known["anchors"])
+        known["bins"] = tuple(CurveBin(**record) for record in known["bins"])
+        if known["plane"] is not None:
+            known["plane"] = Plane(**{name: _frozen(v) for name, v in known["plane"].items()})
+        return cls(**known)
+
+
+def _frozen(value: Any) -> Any:
+    """Turn lists into tuples, all the way down."""
+    return tuple(_frozen(part) for part in value) if isinstance(value, (list, tuple)) else value
+
 
 SCHEMA_VERSION = 3
 
@@ -304,3 +536,47 @@ def check_schema(
     if absent:
         raise InputError(f"this result has no {absent[0]!r}: it is not a whole test result.")
     return {part.name: values[part.name] for part in fields(record)}
+
+
+class Profiled(Protocol):
+    """A result that rests on one function z(Delta_0)."""
+
+    @property
+    def statistic(self) -> float: ...
+
+    @property
+    def pvalue(self) -> float: ...
+
+    @property
+    def asymmetry(self) -> float | None: ...
+
+    @property
+    def alpha(self) -> float | None: ...
+
+    @property
+    def beta(self) -> float | None: ...
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def alternative(self) -> Alternative: ...
+
+    @property
+    def positive(self) -> Any: ...
+
+    @property
+    def negative(self) -> Any: ...
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
+
+    @property
+    def profile(self) -> Profile: ...
+
+    @property
+    def reference(self) -> Reference: ...
+
+    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval: ...
+
+    def equivalence(self, margin: float = 0.05) -> Equivalence: ...

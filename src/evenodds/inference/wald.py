@@ -9,17 +9,14 @@ from scipy.special import expit, ndtr
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import rows_check
-from evenodds.inference.outcome import data_notes
-from evenodds.inference.profile import Alternative, Profile, pvalue_of
-from evenodds.inference.results import AsymmetryTestResult, Diagnostic
-from evenodds.inference.sketch import AnchorPosition
-from evenodds.inference.sketching import CurveOnRows, sketch_plain, spread_out
-from evenodds.inference.tracing import tabulate
-from evenodds.inference.weights import Weights, check_weights, equal_weights, optimal_weights
-from evenodds.model.flattening import flattening_statistic
+from evenodds.inference.figure_data import CurveOnRows, sketch_plain, spread_out
+from evenodds.inference.noise_aware import data_notes
+from evenodds.inference.null_fits import Weights, check_weights, equal_weights, optimal_weights
+from evenodds.inference.profile import Alternative, Profile, pvalue_of, tabulate
+from evenodds.inference.results import AnchorPosition, AsymmetryTestResult, Diagnostic
+from evenodds.model.curve_shape import flattening_statistic
 from evenodds.model.logistic import Covariance, LogisticFit, fit_rows
-from evenodds.model.noisy_problem import small_sample
-from evenodds.model.noisy_sums import NoisyPoint
+from evenodds.model.noisy_likelihood import NoisyPoint, small_sample
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_choice
 

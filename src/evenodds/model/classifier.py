@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError, MissingExtraError
 from evenodds.model.robust import fit_robust
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 from evenodds.validation import FloatArray
 
 try:

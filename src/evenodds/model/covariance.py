@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from evenodds.model.noisy_likelihood import NoisyPoint, squeezed
 from evenodds.model.sums import WeightedGram, probabilities, shifted
 from evenodds.rows.base import Block, Rows
 from evenodds.validation import FloatArray
@@ -87,3 +88,29 @@ def sandwich(
     with np.errstate(over="ignore"):
         middle = rows.sum_over_rows(empty).total()
     return bread @ middle @ bread
+
+
+class GroupedNoisyScores:
+    """Score of (theta, tau, Delta) within each group."""
+
+    def __init__(self, point: NoisyPoint, shift: FloatArray | None, n_groups: int) -> None:
+        self.point = point
+        self.shift = shift
+        self.scores = np.zeros((n_groups, len(point.coefficients) + 2))
+
+    def add(self, block: Block) -> None:
+        point = self.point
+        features = shifted(block.features, self.shift)
+        steps = squeezed(features, point.coefficients)
+        fitted = point.squeeze(steps)
+        weighted = (block.labels - fitted) / (fitted * (1 - fitted))
+        if block.weights is not None:
+            weighted *= block.weights
+        along = weighted * (1 - 2 * point.rate) * steps * (1 - steps)
+        scores = np.column_stack(
+            [along, features * along[:, None], weighted * (1 - 2 * steps), weighted / 2]
+        )
+        sum_by_group(self.scores, block, scores)
+
+    def merge(self, other: Self) -> None:
+        self.scores += other.scores

@@ -7,12 +7,11 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from evenodds.errors import ImprecisionWarning, InputError
-from evenodds.model.evidence import Evidence
-from evenodds.model.noisy import NoisyFit, climb_noisy
-from evenodds.model.noisy_problem import NoisyProblem
-from evenodds.model.noisy_sums import NoisyPoint
-from evenodds.model.problem import measure_columns
-from evenodds.model.scaling import Scaling
+from evenodds.model.anchor_evidence import Evidence
+from evenodds.model.logistic import measure_columns
+from evenodds.model.noisy_fit import NoisyFit, climb_noisy
+from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
+from evenodds.model.sums import Scaling
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_between
 

@@ -1,25 +1,241 @@
-"""How many rows to audit, before they are audited."""
+"""How many rows to audit, before they are audited.
+
+There the score is not used, so no normal law foretells what is found. In small audits the
+p-values of all tables are computed at once; in larger ones those of tables drawn.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, xlog1py, xlogy
 
 from evenodds.errors import InputError
-from evenodds.inference.audit.door import audit_pvalue
+from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue
+from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.exact import (
+    Binomial,
+    is_countable,
+    is_small,
+    likelihood_roots,
+    points_needed,
+    possible_rates,
+    table_asymmetries,
+    wrong_labels,
+)
 from evenodds.inference.audit.result import SampledBy
+from evenodds.inference.audit.score import AuditByGiven
+from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import check_alternative
-from evenodds.inference.wilson import wilson_interval
 from evenodds.noise import ClassConditionalNoise, check_noise
-from evenodds.planning.audit_design import AuditDesign
-from evenodds.planning.given_power import given_power
-from evenodds.validation import MOST_RUNS, check_between, check_choice, check_whole
+from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
 
-if TYPE_CHECKING:
-    from evenodds.inference.audit.counts import Flips
+# The whole data is taken as this many times the audit: its counts are nearly exact.
+ROWS_AN_AUDITED_ROW = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class AuditDesign:
+    """Noise to be found, and how rows are drawn to find it."""
+
+    noise: ClassConditionalNoise
+    prior: float | None
+    sampled_by: SampledBy
+    share: float  # of audited rows in the positive class drawn
+
+    def drawn(self, n_rows: int) -> tuple[float, float]:
+        """Return how many positive and negative rows are audited, as expected where at random.
+
+        By class they are whole, and at least one of each.
+        """
+        if self.sampled_by == "random":
+            return self.share * n_rows, (1 - self.share) * n_rows
+        n_positive = min(max(round(self.share * n_rows), 1), n_rows - 1)
+        return n_positive, n_rows - n_positive
+
+    def expected(self, n_rows: int) -> Flips:
+        """Return the counts of an audit as expected, which need not be whole."""
+        alpha, beta = self.noise.alpha, self.noise.beta
+        drawn = self.drawn(n_rows)
+        if self.sampled_by != "given":
+            return Flips(drawn[0], alpha * drawn[0], drawn[1], beta * drawn[1])  # type: ignore[arg-type]
+        wrong_positive, wrong_negative = self.wrong_labels()
+        flipped_positive, flipped_negative = wrong_negative * drawn[1], wrong_positive * drawn[0]
+        n_positive = drawn[0] - flipped_negative + flipped_positive
+        return Flips(n_positive, flipped_positive, n_rows - n_positive, flipped_negative)  # type: ignore[arg-type]
+
+    def wrong_labels(self) -> tuple[float, float]:
+        """Return the share of wrong labels among positive and among negative ones."""
+        prior = self.prior or 0.0
+        positive = self.noise.noisy_prior(prior)
+        return (1 - prior) * self.noise.beta / positive, prior * self.noise.alpha / (1 - positive)
+
+    def whole_data(self, n_rows: int) -> tuple[float, float]:
+        """Return how many rows of the data are labelled negative and positive."""
+        total = ROWS_AN_AUDITED_ROW * n_rows
+        positive = self.noise.noisy_prior(self.prior or 0.0)
+        return (1 - positive) * total, positive * total
+
+    def centre(self, n_rows: int) -> tuple[float, float]:
+        """Return the size of the mean of z(0), and its standard deviation."""
+        flips = self.expected(n_rows)
+        if self.sampled_by == "given":
+            return _given_centre(AuditByGiven(flips, *self.whole_data(n_rows)))  # type: ignore[arg-type]
+        pooled = (flips.flipped_positive + flips.flipped_negative) / flips.n_rows
+        null = pooled * (1 - pooled) * (1 / flips.n_positive + 1 / flips.n_negative)
+        alpha, beta = flips.alpha, flips.beta
+        true = alpha * (1 - alpha) / flips.n_positive + beta * (1 - beta) / flips.n_negative
+        gap = abs(beta - alpha)
+        if flips.fewest_expected < SMALL_CELL:
+            # The exact test loses about half a row of either class.
+            gap = max(gap - (1 / flips.n_positive + 1 / flips.n_negative) / 2, 0.0)
+        return float(gap / np.sqrt(null)), float(np.sqrt(true / null))
+
+    def is_small(self, n_rows: int) -> bool:
+        """Tell whether an audit by given class has too few wrong labels for the score."""
+        return is_small(AuditByGiven(self.expected(n_rows), *self.whole_data(n_rows)))  # type: ignore[arg-type]
+
+    def given_tables(
+        self, n_rows: int
+    ) -> tuple[tuple[int, int], tuple[int, int], tuple[float, float]]:
+        """Return rows audited and rows of the data by label, and chances of a wrong label.
+
+        Audited rows come positive first, rows of the data negative first.
+        """
+        negative, positive = self.whole_data(n_rows)
+        return self._whole(n_rows), (round(negative), round(positive)), self.wrong_labels()
+
+    def _whole(self, n_rows: int) -> tuple[int, int]:
+        """Return how many rows of each class are audited, drawn by class."""
+        n_positive, n_negative = self.drawn(n_rows)
+        return int(n_positive), int(n_negative)
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> tuple[Flips, tuple[int, int] | None]:
+        """Draw an audit, and the counts of the whole data where the test needs them."""
+        if self.sampled_by == "random":
+            n_positive = int(rng.binomial(n_rows, self.share))
+        else:
+            n_positive, _ = self._whole(n_rows)
+        if self.sampled_by == "given":
+            chances = self.wrong_labels()
+            wrong = rng.binomial([n_positive, n_rows - n_positive], chances)
+            truly = n_positive - int(wrong[0]) + int(wrong[1])
+            flips = Flips(truly, int(wrong[1]), n_rows - truly, int(wrong[0]))
+            negative, positive = self.whole_data(n_rows)
+            return flips, (round(negative), round(positive))
+        sizes = [n_positive, n_rows - n_positive]
+        flipped = rng.binomial(sizes, [self.noise.alpha, self.noise.beta])
+        return Flips(sizes[0], int(flipped[0]), sizes[1], int(flipped[1])), None
+
+
+def _given_centre(audit: AuditByGiven) -> tuple[float, float]:
+    """Return mean and standard deviation of z(0) of an audit by given class."""
+    null, seen = audit.constrained(0.0), audit.seen
+    gradient, sizes = null.gradient("asymmetry"), audit.sizes
+    standard_error = np.sqrt(gradient**2 @ (null.vector * (1 - null.vector) / sizes))
+    spread = np.sqrt(gradient**2 @ (seen.vector * (1 - seen.vector) / sizes))
+    mean = gradient @ (seen.vector - null.vector) / standard_error
+    return float(mean), float(spread / standard_error)
+
+
+DRAWN_TABLES = 4000
+# Tables whose order differs by less than this are as extreme as each other.
+DECIMALS = 9
+
+
+def given_power(
+    audited: tuple[int, int],
+    counts: tuple[int, int],
+    wrong: tuple[float, float],
+    level: float,
+    alternative: Alternative,
+) -> float:
+    """Return the chance that an audit of so many positive and negative labels rejects."""
+    positive, negative = audited
+    audit = AuditByGiven(Flips(positive, 0, negative, 0), *counts)
+    if not is_countable(audit):
+        return _of_tables_drawn(audit, wrong, level, alternative)
+    pvalues = _all_pvalues(audit, alternative)
+    # A class that was never true leaves nothing to test.
+    pvalues[positive, 0] = pvalues[0, negative] = 1.0
+    own, other = Binomial(positive), Binomial(negative)
+    chances = (
+        np.exp(one.logs(np.array([chance]))[0] + one.ways)
+        for one, chance in zip((own, other), wrong, strict=True)
+    )
+    return float(next(chances) @ (pvalues < level) @ next(chances))
+
+
+def _all_pvalues(audit: AuditByGiven, alternative: Alternative) -> FloatArray:
+    """Return the exact p-value of every table of wrong labels."""
+    positive = Binomial(audit.flips.given_positive)
+    negative = Binomial(audit.flips.given_negative)
+    share = audit.seen.positive_share
+    chances = wrong_labels(possible_rates(0.0, share, points_needed(audit)), 0.0, share)
+    found = positive.logs(chances.positive), negative.logs(chances.negative)
+    roots = likelihood_roots(*found, positive.own[:, None] + negative.own[None, :])
+    order = np.where(table_asymmetries(audit) >= 0, roots, -roots).round(DECIMALS)
+    own, other = np.exp(found[0] + positive.ways), np.exp(found[1] + negative.ways)
+    tables = (own[:, :, None] * other[:, None, :]).reshape(len(own), -1)
+    greater, less = (_tail(side * order, tables) for side in (1, -1))
+    both = np.minimum(2 * np.minimum(greater, less), 1.0)
+    return np.asarray({"two-sided": both, "greater": greater, "less": less}[alternative])
+
+
+def _tail(order: FloatArray, tables: FloatArray) -> FloatArray:
+    """Return the largest chance of a table at least as high in the order, for every table."""
+    highest_first = np.argsort(-order, axis=None, kind="stable")
+    reached = np.cumsum(tables[:, highest_first], axis=1).max(axis=0)
+    ranked = -order.ravel()[highest_first]
+    last_alike = np.searchsorted(ranked, ranked, side="right") - 1
+    pvalues = np.empty(order.size)
+    pvalues[highest_first] = reached[last_alike]
+    return pvalues.reshape(order.shape)
+
+
+def _of_tables_drawn(
+    audit: AuditByGiven, wrong: tuple[float, float], level: float, alternative: Alternative
+) -> float:
+    """Return the share of drawn tables whose likelihood ratio rejects."""
+    sizes = audit.flips.given_positive, audit.flips.given_negative
+    rng = np.random.default_rng(0)
+    drawn = np.unique(
+        np.column_stack(
+            [
+                rng.binomial(sizes[0], wrong[0], DRAWN_TABLES),
+                rng.binomial(sizes[1], wrong[1], DRAWN_TABLES),
+            ]
+        ),
+        axis=0,
+        return_counts=True,
+    )
+    shares = drawn[0] / np.array(sizes)
+    share = audit.seen.positive_share
+    null = wrong_labels(possible_rates(0.0, share, points_needed(audit)), 0.0, share)
+    best = np.full(len(shares), -np.inf)
+    for chances in zip(null.positive, null.negative, strict=True):
+        np.maximum(best, _log_likelihood(drawn[0], sizes, np.array(chances)), out=best)
+    free = _log_likelihood(drawn[0], sizes, shares)
+    size = np.sqrt(np.maximum(2 * (free - best), 0.0))
+    q1, q0 = np.clip(shares, 1e-9, 1 - 1e-9).T
+    prior = q0 * (1 - share) + (1 - q1) * share
+    root = np.where(q1 * share / (1 - prior) >= q0 * (1 - share) / prior, size, -size)
+    tails = {"two-sided": 2 * ndtr(-size), "greater": ndtr(-root), "less": ndtr(root)}
+    rejected: NDArray[np.bool_] = tails[alternative] < level
+    return float(drawn[1] @ rejected / DRAWN_TABLES)
+
+
+def _log_likelihood(
+    tables: NDArray[np.int64], sizes: tuple[int, int], chances: FloatArray
+) -> FloatArray:
+    """Return the log-likelihood of tables of wrong labels."""
+    return np.asarray(
+        (xlogy(tables, chances) + xlog1py(np.array(sizes) - tables, -chances)).sum(axis=1)
+    )
+
 
 # No plan goes beyond this many rows.
 MOST_ROWS = 10**9
@@ -68,7 +284,7 @@ class AuditSize:
         return {"schema_version": 1, **asdict(self)}
 
     def __str__(self) -> str:
-        from evenodds.report.audit_size_text import describe_audit_size
+        from evenodds.report.audit import describe_audit_size
 
         return describe_audit_size(self)
 

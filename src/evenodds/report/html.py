@@ -1,20 +1,152 @@
 """The report: one HTML file that needs nothing else, a minute's reading first."""
 
 import hashlib
+import io
+import re
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from xml.etree import ElementTree as ET
 
+import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
+from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.report.pictures import drawable
-from evenodds.report.sheet import Caption, Sheet, SheetPicture
-from evenodds.report.sheets import sheet_of
-from evenodds.report.svg import inline_svg
-from evenodds.report.view import View
+from evenodds.report.sheet import Caption, Sheet, SheetPicture, View, sheet_of
+from evenodds.report.style import (
+    BAND,
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALE,
+    RED,
+    SKY,
+    in_house_style,
+)
+from evenodds.validation import check_choice
+
+
+def draw_titled(sheet: Sheet, kind: str) -> Figure:
+    """Return one figure of a result under its question."""
+    pictures = sheet.pictures()
+    picture = pictures[check_choice(kind, "kind", pictures)]
+    if picture.why_not:
+        raise InputError(f"kind {kind!r} cannot be drawn: {picture.why_not}.")
+    figure = picture.draw()
+    _add_title(figure, picture.question)
+    return figure
+
+
+def drawable(pictures: dict[str, SheetPicture]) -> dict[str, SheetPicture]:
+    """Return the figures that a result has."""
+    return {kind: picture for kind, picture in pictures.items() if not picture.why_not}
+
+
+@in_house_style
+def _add_title(figure: Figure, title: str) -> None:
+    figure.axes[0].set_title(title, loc="left", pad=6)
+
+
+_SVG: Final = "http://www.w3.org/2000/svg"
+_LINK: Final = "{http://www.w3.org/1999/xlink}href"
+# A page gives these names values, for light and for dark; a colour it does not know stays.
+_NAMES: Final = {
+    BLACK: "ink",
+    GREY: "grey",
+    PALE: "pale",
+    BAND: "band",
+    BLUE: "blue",
+    SKY: "sky",
+    GREEN: "green",
+    ORANGE: "orange",
+    RED: "red",
+    "#FFFFFF": "paper",
+}
+# A hundredth of a point is finer than any screen.
+_COORDINATES: Final = {"d", "x", "y", "width", "height", "transform"}
+_LONG_NUMBER: Final = re.compile(r"-?\d+\.\d{3,}")
+_VARIABLES: Final = {color.lower(): f"var(--{name}, {color})" for color, name in _NAMES.items()}
+
+
+@in_house_style
+def inline_svg(figure: Figure, *, name: str, title: str, description: str) -> str:
+    """Return a figure as an SVG element to put into HTML.
+
+    Parameters
+    ----------
+    figure : Figure
+        Any figure of this package.
+    name : str
+        Prefix of every id inside, so that several figures share a page.
+    title, description : str
+        What a screen reader says of it.
+    """
+    ET.register_namespace("", _SVG)
+    root = ET.fromstring(_as_svg(figure))
+    for parent in list(root.iter()):
+        for child in list(parent):
+            # Headers and a style sheet that would reach out into the page.
+            if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
+                parent.remove(child)
+    for element in root.iter():
+        _adapt(element, name)
+    for size in ("width", "height", "version"):
+        root.attrib.pop(size, None)
+    root.attrib |= {
+        "role": "img",
+        "aria-labelledby": f"{name}-title",
+        "aria-describedby": f"{name}-description",
+    }
+    for place, (tag, words) in enumerate((("title", title), ("desc", description))):
+        long_name = "description" if tag == "desc" else tag
+        spoken = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{long_name}"})
+        spoken.text = words
+        root.insert(place, spoken)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _as_svg(figure: Figure) -> bytes:
+    """Return the SVG as matplotlib writes it, with text as text."""
+    file = io.BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        # The reader's browser has the letters that the font of the figures has not.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(
+            file, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+        )
+    return file.getvalue()
+
+
+def _adapt(element: ET.Element, name: str) -> None:
+    """Make ids and references the figure's own, and colours the page's."""
+    for key, value in list(element.attrib.items()):
+        if key == "id":
+            element.set(key, f"{name}-{value}")
+        elif key == _LINK:
+            del element.attrib[key]
+            element.set("href", value.replace("#", f"#{name}-", 1))
+        elif "url(#" in value:
+            element.set(key, value.replace("url(#", f"url(#{name}-"))
+        elif key == "style":
+            element.set(key, _with_variables(value))
+        elif key in _COORDINATES:
+            element.set(key, _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", value))
+
+
+def _with_variables(style: str) -> str:
+    """Replace the colours of the house by names that a page gives values to."""
+    parts = [part.strip() for part in style.split(";") if part.strip()]
+    return "; ".join(
+        f"{what}: {_VARIABLES.get(value.strip(), value.strip())}"
+        for what, _, value in (part.partition(":") for part in parts)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ import textwrap
 
 from evenodds.inference.prior import PriorTestResult
 from evenodds.report.sheet import Sheet, SheetTable
-from evenodds.report.verdict import prior_verdict
+from evenodds.report.wording import prior_verdict
 
 WIDTH = 88
 

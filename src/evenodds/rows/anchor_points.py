@@ -9,17 +9,16 @@ import numpy as np
 
 from evenodds.errors import AnchorError, InputError
 from evenodds.files import FORMULA_STARTS
-from evenodds.rows.base import Block, Rows
-from evenodds.rows.encoding.base import Encoding
-from evenodds.rows.source import read_features
-from evenodds.rows.tables.base import Table
-from evenodds.rows.tables.numpy_files import map_npy
-from evenodds.rows.tables.opening import TEXT, open_table
-from evenodds.rows.values import is_missing_in, kind_of
+from evenodds.rows.base import Block, Encoding, Rows
+from evenodds.rows.columns import is_missing_in, kind_of
+from evenodds.rows.memory import read_features
+from evenodds.rows.open_table import TEXT, map_npy, open_table
+from evenodds.rows.tables import Table
 from evenodds.validation import FloatArray, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 # Columns of an anchors file that are not features but what the expert states.
 STATED = ("posterior", "tolerance", "shared_tolerance")

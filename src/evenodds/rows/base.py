@@ -6,16 +6,19 @@ that does this; nothing else knows how many rows there were, except as a number.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from evenodds.errors import InputError
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
-    from evenodds.rows.encoding.base import Encoding
+    import pyarrow as pa
+
 
 IntArray = NDArray[np.int64]
 
@@ -176,3 +179,124 @@ def sampling_step(rows: Rows, at_least: int) -> int:
 def rows_in_a_block(n_features: int) -> int:
     """Return how many rows to work on at a time."""
     return WIDE_BLOCK_ROWS if n_features >= WIDE_FROM else NARROW_BLOCK_ROWS
+
+
+class Encoding(ABC):
+    """How a record batch becomes features; frozen, and small enough to be sent anywhere.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns that are read.
+    feature_names : tuple of str
+        Names of the features.
+    notices : tuple of str
+        What a user should know of how columns were read, a sentence each.
+    """
+
+    columns: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    notices: tuple[str, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every feature is a column as it is."""
+        return False
+
+    @abstractmethod
+    def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
+        """Return the features of a batch: float64, nan where a value is missing.
+
+        `called` is what a message calls the batch, should it hold a level never seen.
+        """
+
+    def blocks(self, batch: "pa.RecordBatch", n_rows: int) -> Iterator[FloatArray]:
+        """Return the features of a batch, a few rows at a time."""
+        features = self.features(batch)
+        for start in range(0, len(features), n_rows):
+            yield features[start : start + n_rows]
+
+
+class Span:
+    """Smallest and largest value of each column."""
+
+    def __init__(self, n_features: int) -> None:
+        self.low = np.full(n_features, np.inf)
+        self.high = np.full(n_features, -np.inf)
+
+    def add(self, block: Block) -> None:
+        np.minimum(self.low, block.features.min(axis=0), out=self.low)
+        np.maximum(self.high, block.features.max(axis=0), out=self.high)
+
+    def merge(self, other: Self) -> None:
+        np.minimum(self.low, other.low, out=self.low)
+        np.maximum(self.high, other.high, out=self.high)
+
+
+def read_row_numbers(rows: ArrayLike, n_rows: int) -> Any:
+    """Return row numbers from numbers or a mask."""
+    chosen = np.asarray(rows)
+    if chosen.size == 0:
+        raise InputError("rows is empty: name at least one row.")
+    if chosen.dtype == bool:
+        if chosen.shape != (n_rows,):
+            raise InputError(f"rows is a mask of {chosen.size} but X has {n_rows} rows.")
+        return np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise InputError("rows must be a list of row numbers or a mask of True and False.")
+    outside = (chosen < 0) | (chosen >= n_rows)
+    if outside.any():
+        raise InputError(
+            f"rows names row {int(chosen[np.argmax(outside)])} but X has rows 0 to {n_rows - 1}."
+        )
+    return chosen
+
+
+class MissingPlaces:
+    """How many values are missing or infinite, and where the first one is."""
+
+    def __init__(self) -> None:
+        self.n_missing = 0
+        self.n_infinite = 0
+        self.first: tuple[int, int] | None = None
+
+    def add(self, block: Block) -> None:
+        bad = ~np.isfinite(block.features)
+        if not bad.any():
+            return
+        row, column = (int(places[0]) for places in np.nonzero(bad))
+        number = block.start + row if block.numbers is None else int(block.numbers[row])
+        self._note_place((number, column))
+        n_missing = int(np.isnan(block.features).sum())
+        self.n_missing += n_missing
+        self.n_infinite += int(bad.sum()) - n_missing
+
+    def merge(self, other: "MissingPlaces") -> None:
+        self.n_missing += other.n_missing
+        self.n_infinite += other.n_infinite
+        if other.first is not None:
+            self._note_place(other.first)
+
+    def _note_place(self, place: tuple[int, int]) -> None:
+        self.first = place if self.first is None else min(self.first, place)
+
+
+def refuse_missing(rows: Rows) -> None:
+    """Raise with the count and the first place, if any value is missing or infinite."""
+    seen, advice = rows.as_read(), f"drop or fill them before testing{rows.advice_on_missing}"
+    places = seen.sum_over_rows(MissingPlaces())
+    if places.first is None and seen is not rows:
+        seen, places = rows, rows.unheld().sum_over_rows(MissingPlaces())
+        advice = "no row of the data lacks one, so change that term, or leave such rows out"
+    if places.first is None:
+        return
+    counts = [
+        f"{count} {kind}"
+        for count, kind in ((places.n_missing, "missing"), (places.n_infinite, "infinite"))
+        if count
+    ]
+    plural = "s" if places.n_missing + places.n_infinite > 1 else ""
+    raise InputError(
+        f"{rows.called} has {' and '.join(counts)} value{plural}, the first in "
+        f"{seen.place(*places.first)}: {advice}."
+    )

@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 from evenodds.errors import InputError
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.base import Block, Rows
-from evenodds.rows.cluster.collections import is_dask
-from evenodds.rows.door import is_npy, is_path, read_data
-from evenodds.rows.encoding.formula_text import FormulaText
-from evenodds.rows.frames import as_arrow
-from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain
-from evenodds.rows.roles import Columns
-from evenodds.rows.tables.numpy_files import map_npy
-from evenodds.rows.tables.opening import open_table
+from evenodds.rows.dask_data import is_dask
+from evenodds.rows.formula_syntax import FormulaText
+from evenodds.rows.labels import Columns, distinct_labels, label_column, lookalikes, plain
+from evenodds.rows.memory import as_arrow
+from evenodds.rows.open_table import map_npy, open_table
+from evenodds.rows.read import is_npy, is_path, read_data
 from evenodds.validation import FloatArray, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 MOST_CLASSES = 50
 

@@ -1,19 +1,26 @@
-"""Rows already in memory: a 2-D array, or the columns of a data frame.
+"""Rows in memory: from arrays, data frames or columns, as the user passes them.
 
 Neither is ever copied whole. An array is read through views, columns are gathered into one
 small block at a time; only a sample of the rows becomes an array of its own.
 """
 
 from abc import abstractmethod
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from evenodds.errors import InputError
 from evenodds.rows.base import Block, IntArray, Rows, S, rows_in_a_block
-from evenodds.rows.labels import Labels
-from evenodds.validation import FloatArray
+from evenodds.rows.columns import kind_of
+from evenodds.rows.labels import Labels, as_labels, is_missing, plain, read_labels
+from evenodds.validation import FloatArray, as_array, check_vector, join_quoted, refuse_inexact
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +124,290 @@ class ColumnRows(MemoryRows):
         for number, column in enumerate(self._columns[1:], start=1):
             features[:, number] = column[rows]
         return features
+
+
+# Either a 2-D array, or a frame's columns with their names.
+Features = NDArray[Any] | dict[str, NDArray[Any]]
+
+
+def read_rows(
+    X: Any,
+    y: Any,
+    *,
+    positive: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    block_rows: int | None = None,
+) -> MemoryRows:
+    """Check data in memory and return it as rows that can be summed over.
+
+    Parameters
+    ----------
+    X : array or data frame
+        Features without an intercept column. Never copied whole.
+    y : array-like
+        Two labels; see `read_labels`.
+    positive : object, optional
+        The positive label.
+    sample_weight : array-like, optional
+        Frequency weights: how many identical rows each row stands for.
+    groups : array-like, optional
+        Which rows belong together (one patient, one annotator).
+    block_rows : int, optional
+        Rows per block; by default what fits a core's cache.
+    """
+    features = read_features(X, "X")
+    labels = read_labels(y, positive)
+    names = tuple(features) if isinstance(features, dict) else None
+    n_rows, n_features = shape_of(features)
+    if n_features == 0:
+        raise InputError("X has no columns: give at least one feature.")
+    if len(labels) != n_rows:
+        raise InputError(f"X has {n_rows} rows but y has {len(labels)}: give one label a row.")
+    codes, n_groups = (None, None) if groups is None else read_groups(groups, n_rows)
+    weights = _read_weights(sample_weight, n_rows)
+    if weights is not None:
+        _check_both_classes(weights, labels)
+    details = RowDetails(
+        labels=labels,
+        weights=weights,
+        groups=codes,
+        n_groups=n_groups,
+        feature_names=names,
+    )
+    if isinstance(features, dict):
+        return ColumnRows(tuple(features.values()), details, block_rows=block_rows)
+    return ArrayRows(features, details, block_rows=block_rows)
+
+
+def read_features(X: Any, name: str) -> Features:
+    """Return X as a numeric 2-D array, or as a frame's columns where it has names."""
+    if not isinstance(X, np.ndarray):
+        columns = _frame_columns(X, name)
+        if columns is not None:
+            return columns
+    if hasattr(X, "tocsr"):
+        raise InputError(f"{name} is a sparse matrix: pass {name}.toarray().")
+    try:
+        array = as_array(X)
+    except ValueError:
+        raise InputError(f"{name} has rows of different lengths: give a rectangle.") from None
+    if array.ndim != 2:
+        advice = f"; for one feature use {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+        raise InputError(f"{name} has {array.ndim} dimension(s) but must have 2{advice}.")
+    if array.dtype.kind in "mM":
+        raise InputError(
+            f"{name} holds dates or times: turn them into numbers first, such as days since a "
+            "fixed day."
+        )
+    if array.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers: give real ones.")
+    if array.dtype.kind not in "iufb":
+        array = _as_numbers(array, name)
+    _refuse_inexact(array, name)
+    return array
+
+
+def shape_of(features: Features) -> tuple[int, int]:
+    """Return the number of rows and columns."""
+    if isinstance(features, dict):
+        return (len(next(iter(features.values()))) if features else 0), len(features)
+    return features.shape[0], features.shape[1]
+
+
+def _as_numbers(array: NDArray[Any], name: str) -> FloatArray:
+    """Return an array of objects as floats, if they are numbers."""
+    whole = [value for value in array.flat if isinstance(value, (int, np.integer))]
+    refuse_inexact(min(whole, default=0), max(whole, default=0), name)
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} holds {array.dtype} values that are not numbers: encode text as numbers, "
+            "one column for each category."
+        ) from None
+
+
+def _refuse_inexact(array: NDArray[Any], name: str) -> None:
+    """Refuse whole numbers that would be rounded as features."""
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        refuse_inexact(array.min(), array.max(), name)
+
+
+def as_frame(X: Any, name: str) -> "nw.DataFrame[Any] | None":
+    """Return a data frame of any library as one of narwhals, or None if X is none."""
+    import narwhals as nw
+
+    _refuse_repeated_names(X, name)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise InputError(f"{name} is a lazy frame: collect it first.")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _frame_columns(X: Any, name: str) -> dict[str, NDArray[Any]] | None:
+    """Return a data frame's columns, or None if X is not a data frame."""
+    frame = as_frame(X, name)
+    if frame is None:
+        return None
+    return {str(n): _column_numbers(frame.get_column(n), name) for n in frame.columns}
+
+
+def _refuse_repeated_names(X: Any, name: str) -> None:
+    """Refuse a frame with two columns of one name."""
+    names: Any = getattr(X, "column_names", None)
+    names = getattr(X, "columns", ()) if names is None else names
+    counts = Counter(str(column) for column in names)
+    repeated = sorted(column for column, count in counts.items() if count > 1)
+    if repeated:
+        raise InputError(f"{name} has more than one column named {join_quoted(repeated)}.")
+
+
+def _column_numbers(series: Any, name: str) -> NDArray[Any]:
+    """Return one column of a frame as numbers, without a copy where the frame allows it."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        values: NDArray[Any] = series.to_numpy()
+        if values.dtype.kind in "iufb":
+            _refuse_inexact(values, f"column {str(series.name)!r} of {name}")
+            return values
+        return np.array([np.nan if is_missing(v) else float(v) for v in series.to_list()])
+    if dtype.is_temporal():
+        raise InputError(
+            f"column {str(series.name)!r} of {name} holds dates or times: turn it into a number "
+            "first, such as days since a fixed day."
+        )
+    raise InputError(
+        f"column {str(series.name)!r} of {name} holds {str(dtype).lower()} values, not numbers: "
+        "encode it as numbers, one column for each category, or leave it out."
+    )
+
+
+def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
+    """Check frequency weights."""
+    if sample_weight is None:
+        return None
+    weights = check_vector(sample_weight, "sample_weight", n_rows, "row", one_for_all=False)
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise InputError(
+            f"sample_weight is {weights[row]:g} in row {row} but must not be negative: "
+            "it is how many rows this row stands for."
+        )
+    if not weights.any():
+        raise InputError("sample_weight is zero everywhere: no rows are left.")
+    if weights.max() > 1e12 or weights.sum() < 1:
+        raise InputError(
+            f"sample_weight adds up to {weights.sum():g} rows: it is how many rows each row stands "
+            "for, so give counts."
+        )
+    return weights
+
+
+def _check_both_classes(weights: FloatArray, labels: Labels) -> None:
+    """Refuse weights that leave rows of one class only."""
+    ones = labels.block(slice(None)) == 1
+    for kept, name in ((weights[ones], labels.positive), (weights[~ones], labels.negative)):
+        if not kept.any():
+            raise InputError(
+                f"sample_weight is zero for every row labelled {name!r}: one class only is left."
+            )
+
+
+def read_groups(groups: ArrayLike, n_rows: int, *, whose: str = "") -> tuple[IntArray, int]:
+    """Return group codes 0, 1, 2, ... and how many there are; `whose` says what has the rows."""
+    values = as_labels(groups, "groups")
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"groups has shape {values.shape} but {whose or f'X has {n_rows} rows'}: give one "
+            "group a row."
+        )
+    if values.dtype.kind in "fO":
+        missing = np.fromiter(map(is_missing, values.tolist()), bool, n_rows)
+        if missing.any():
+            raise InputError(
+                f"groups has {int(missing.sum())} missing value(s), the first in row "
+                f"{int(np.argmax(missing))}: give every row its group."
+            )
+    if values.dtype == object:  # of any type, so number them as they come instead of sorting
+        numbers: dict[Any, int] = {}
+        codes = np.array([numbers.setdefault(value, len(numbers)) for value in values.tolist()])
+    else:
+        _, codes = np.unique(values, return_inverse=True)
+    n_groups = int(codes.max()) + 1
+    if n_groups < 2:
+        raise InputError(
+            f"groups has one group only ({plain(values[0])!r}): the variance needs at least two."
+        )
+    return codes.astype(np.int64), n_groups
+
+
+TEXT_TYPES = {"String", "Categorical", "Enum"}
+
+
+def has_text(X: Any, name: str) -> bool:
+    """Tell whether X is a data frame with columns of text or categories."""
+    frame = None if isinstance(X, np.ndarray) else as_frame(X, name)
+    if frame is None:
+        return False
+    return any(type(kind).__name__ in TEXT_TYPES for kind in frame.schema.values())
+
+
+def text_table(X: Any, name: str) -> "pa.Table | None":
+    """Return a data frame with columns of text as an Arrow table, or None if X is none."""
+    if isinstance(X, dict):
+        table = as_arrow(X, name)
+        held = [] if table is None else table.schema.types
+        return table if any(kind_of(column) == "text" for column in held) else None
+    return as_arrow(X, name) if has_text(X, name) else None
+
+
+def as_arrow(X: Any, name: str) -> "pa.Table | None":
+    """Return a data frame as an Arrow table, or None if X is none."""
+    import pyarrow as pa
+
+    if isinstance(X, np.ndarray):
+        return None
+    if isinstance(X, dict):
+        return pa.table({str(column): as_column(X[column], str(column)) for column in X})
+    frame = as_frame(X, name)
+    if frame is None:
+        return None
+    columns: dict[str, Any] = {}
+    for column in frame.columns:
+        try:
+            columns[str(column)] = pa.chunked_array(frame.get_column(column).to_arrow())
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(
+                f"column {str(column)!r} of {name} holds values of different kinds "
+                f"({str(error).splitlines()[0]}): give numbers, or text."
+            ) from None
+    return pa.table(columns)
+
+
+def as_column(values: Any, name: str) -> "pa.Array":
+    """Return an array of labels, weights or groups as an Arrow column."""
+    import pyarrow as pa
+
+    array = as_labels(values, name)
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape} but must be one column.")
+    try:
+        return pa.array(array.tolist() if array.dtype == object else array, from_pandas=True)
+    except OverflowError:  # whole numbers of any length stay apart as text
+        return pa.array([None if is_missing(v) else str(v) for v in array.tolist()])
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(
+            f"{name} holds values of different kinds ({str(error).splitlines()[0]})."
+        ) from None
+
+
+def free_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """Return a column name that is not taken yet."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from evenodds.rows.base import Block, IntArray, Rows, S, rows_in_a_block
-from evenodds.rows.encoding.as_read import AsRead
-from evenodds.rows.encoding.base import Encoding
-from evenodds.rows.labels import Labels
+from evenodds.rows.base import Block, Encoding, IntArray, Rows, S, rows_in_a_block
+from evenodds.rows.encoding import AsRead
+from evenodds.rows.labels import Labels, Roles
 from evenodds.rows.memory import ArrayRows, RowDetails
-from evenodds.rows.roles import Roles
-from evenodds.rows.selection import Selection, filtered
-from evenodds.rows.tables.base import Part, Table, batches_of
+from evenodds.rows.tables import Part, Selection, Table, batches_of, filtered
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from evenodds.validation import FloatArray
+
 
 Progress = Callable[[int, int], None]  # rows read in this pass, rows in all
 

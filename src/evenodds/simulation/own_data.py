@@ -11,12 +11,10 @@ from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.inference.bootstrap import AllFeatures
 from evenodds.model.robust import RobustCurve, fit_robust
 from evenodds.noise import ClassConditionalNoise
-from evenodds.rows.base import Rows
-from evenodds.rows.door import read_data
-from evenodds.rows.missing import refuse_missing
-from evenodds.rows.source import read_features, read_rows, shape_of
-from evenodds.simulation.curves import LinearIndex
-from evenodds.simulation.world import World
+from evenodds.rows.base import Rows, refuse_missing
+from evenodds.rows.memory import read_features, read_rows, shape_of
+from evenodds.rows.read import read_data
+from evenodds.simulation.world import LinearIndex, World
 from evenodds.validation import FloatArray, check_vector
 
 # Anchors are sought among this share of the rows, those nearest the boundary.

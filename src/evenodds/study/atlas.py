@@ -1,31 +1,412 @@
 """Level and power of every method over many worlds, as tables, heat maps and verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
 
-from evenodds.inference.asymmetry import CURVE_METHODS
-from evenodds.inference.wilson import wilson_interval
-from evenodds.report.style import save_figure
+from evenodds.errors import EvenoddsError, InputError
+from evenodds.inference.asymmetry import CURVE_METHODS, null_statistic
+from evenodds.inference.multiplicity import wilson_interval
+from evenodds.inference.noise_aware import FittedRows
+from evenodds.noise import ClassConditionalNoise, UniformNoise
+from evenodds.report.style import BLACK, in_house_style, new_figure, save_figure
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.parallel import Progress, carry_out
-from evenodds.simulation.setting import Setting
-from evenodds.study.atlas_cells import (
-    BASELINES,
-    NOTICED,
-    UNEQUAL,
-    AtlasTask,
-    Extent,
-    Outcomes,
-    atlas_settings,
-    run_task,
+from evenodds.simulation.rejection import Setting
+from evenodds.simulation.world import Trial
+from evenodds.simulation.worlds import WORLDS, find_world
+from evenodds.study.baselines import NoiseRates, confident_joint_rates, extreme_posterior_rates
+from evenodds.study.tables import (
+    Columns,
+    in_order,
+    kept,
+    make_folder,
+    only_where,
+    read_columns,
+    write_csv,
+    write_parquet,
 )
-from evenodds.study.columns import in_order, kept
-from evenodds.study.heatmap_cells import HELD, levels_not_held, under_uniform_noise
-from evenodds.study.heatmap_figure import level_figure, power_heatmap_figure
-from evenodds.study.tables import make_folder, write_csv, write_parquet
-from evenodds.validation import check_choice, join_quoted
+from evenodds.validation import FloatArray, check_choice, join_quoted
+
+Extent = Literal["small", "full"]
+
+# What is varied: numbers of rows, of anchors, tolerances, uniform rates, unequal rates.
+GRIDS: dict[Extent, tuple[Sequence[int], Sequence[int], Sequence[float], Sequence[float]]] = {
+    "small": ((500, 2000), (1, 8), (0.0, 0.05), (0.0, 0.1, 0.3)),
+    "full": ((500, 1000, 2000, 5000), (1, 4, 8, 32), (0.0, 0.05, 0.1), (0.0, 0.1, 0.2, 0.3)),
+}
+UNEQUAL = (ClassConditionalNoise(0.05, 0.15), ClassConditionalNoise(0.2, 0.1))
+BASELINES: dict[str, Callable[[Trial, np.random.Generator], NoiseRates]] = {
+    "extreme posteriors": lambda trial, _: extreme_posterior_rates(trial.features, trial.labels),
+    "confident joint": lambda trial, rng: confident_joint_rates(trial.features, trial.labels, rng),
+}
+# A practitioner with estimates alone is taken to call labels lopsided beyond this.
+NOTICED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class AtlasTask:
+    """Some runs of one setting."""
+
+    setting: Setting
+    runs: range
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What every method did in some runs: p-values, statistics and estimates."""
+
+    pvalues: FloatArray  # (methods, runs); nan where a test could not be done
+    statistics: FloatArray  # the same; below 0 says that positives are flipped more
+    estimates: FloatArray  # (baselines, runs)
+
+
+def atlas_settings(extent: Extent, worlds: Sequence[str] | None, seed: int) -> Iterator[Setting]:
+    """Return every setting of an atlas."""
+    sizes, anchor_numbers, tolerances, rates = GRIDS[extent]
+    noises = [*(UniformNoise(rate) for rate in rates), *UNEQUAL]
+    chosen = [find_world(name) for name in (worlds or WORLDS)]
+    for world, n, k, tolerance, noise in product(chosen, sizes, anchor_numbers, tolerances, noises):
+        yield Setting(
+            world=world,
+            noise=noise,
+            n_rows=n,
+            n_anchors=k,
+            tolerance=tolerance,
+            shared_tolerance=0.0,
+            seed=seed,
+        )
+
+
+def run_task(task: AtlasTask) -> Outcomes:
+    """Run every method on the same data sets."""
+    statistics = np.full((len(CURVE_METHODS), len(task.runs)), np.nan)
+    pvalues = statistics.copy()
+    estimates = np.full((len(BASELINES), len(task.runs)), np.nan)
+    for place, run in enumerate(task.runs):
+        trial = task.setting.draw(run)
+        try:
+            rows = read_rows(trial.features, trial.labels, groups=trial.groups)
+            fitted = FittedRows.of(rows)
+        except EvenoddsError:
+            continue
+        for number, method in enumerate(CURVE_METHODS.values()):
+            try:
+                z, reference = null_statistic(rows, trial.anchors, method(), fitted)
+            except EvenoddsError:
+                continue
+            statistics[number, place] = z
+            pvalues[number, place] = reference.pvalue(z, "two-sided")
+        for number, estimate in enumerate(BASELINES.values()):
+            rng = np.random.default_rng([task.setting.seed, run, number])
+            try:
+                estimates[number, place] = estimate(trial, rng).asymmetry
+            except EvenoddsError:
+                continue
+    return Outcomes(pvalues, statistics, estimates)
+
+
+# A level whose interval lies above this is no level of 5 %.
+HELD: Final = 0.08
+
+Key = tuple[str, str, int, int]
+CELL: Final = ("method", "world", "n_rows", "n_anchors")
+COLUMNS: Final = (*CELL, "tolerance", "alpha", "beta", "runs", "rejections")
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Rejection rates by method, world and size; nan where nothing was run."""
+
+    methods: list[str]
+    worlds: list[str]
+    sizes: list[tuple[int, int]]  # rows and anchors
+    rates: FloatArray
+    marked: NDArray[np.bool_]
+
+
+def under_uniform_noise(columns: Columns) -> Columns:
+    """Return the rows under uniform noise."""
+    uniform = kept(columns, columns["alpha"] == columns["beta"])
+    if not len(uniform["alpha"]):
+        raise InputError("the table has no row under uniform noise: alpha differs from beta.")
+    return uniform
+
+
+def under_class_conditional_noise(columns: Columns) -> Columns:
+    """Return the rows under noise that is not uniform."""
+    lopsided = kept(columns, columns["alpha"] != columns["beta"])
+    if not len(lopsided["alpha"]):
+        raise InputError("the table has no row with class-conditional noise: alpha equals beta.")
+    return lopsided
+
+
+def levels_not_held(uniform: Columns) -> set[Key]:
+    """Return the cells in which some level is surely too high."""
+    counts = zip(uniform["rejections"].tolist(), uniform["runs"].tolist(), strict=True)
+    lows = [wilson_interval(rejections, runs)[0] if runs else 0.0 for rejections, runs in counts]
+    return {key for key, low in zip(_keys(uniform), lows, strict=True) if low > HELD}
+
+
+def arrange(columns: Columns, not_held: set[Key]) -> Cells:
+    """Arrange rows by cell, the largest share of rejections of each."""
+    _refuse_repeats(columns)
+    methods, worlds = in_order(columns["method"]), in_order(columns["world"])
+    keys = _keys(columns)
+    sizes = sorted({(n_rows, n_anchors) for _, _, n_rows, n_anchors in keys})
+    rates = np.full((len(methods), len(worlds), len(sizes)), np.nan)
+    marked = np.zeros(rates.shape, dtype=bool)
+    shares = np.full(len(keys), np.nan)  # where no run could be done
+    np.divide(columns["rejections"], columns["runs"], out=shares, where=columns["runs"] > 0)
+    for key, rate in zip(keys, shares.tolist(), strict=True):
+        method, world, *size = key
+        place = methods.index(method), worlds.index(world), sizes.index((size[0], size[1]))
+        rates[place] = np.fmax(rates[place], rate)
+        marked[place] = key in not_held
+    return Cells(methods, worlds, sizes, rates, marked)
+
+
+def _keys(columns: Columns) -> list[Key]:
+    """Name the cell each row belongs to."""
+    named = (columns[name].tolist() for name in CELL)
+    return list(zip(*named, strict=True))
+
+
+def _refuse_repeats(columns: Columns) -> None:
+    """Raise if one setting has several rows: which to draw would be a guess."""
+    seen = set()
+    for key, alpha in zip(_keys(columns), columns["alpha"].tolist(), strict=True):
+        if (key, alpha) in seen:
+            method, world, n_rows, n_anchors = key
+            raise InputError(
+                f"method {method!r} in world {world!r} with n_rows {n_rows} and n_anchors "
+                f"{n_anchors} has two rows at alpha {alpha:g}: keep one of them."
+            )
+        seen.add((key, alpha))
+
+
+# Steps of the level's colours, even around the nominal 0.05 and halfway between the numbers
+# written, so that equal numbers have equal colours.
+LEVEL_STEPS: Final = (0, 0.015, 0.025, 0.035, 0.065, 0.085, 0.125, 0.255, 0.505, 1)
+LEVEL_NAMES: Final = (
+    "≤ .01",
+    ".02",
+    ".03",
+    ".04 to .06",
+    ".07, .08",
+    "to .12",
+    "to .25",
+    "to .50",
+    "above",
+)
+# Where those colours are taken from a scale that runs from orange over white to purple.
+LEVEL_SHADES: Final = (0.78, 0.68, 0.58, 0.5, 0.38, 0.3, 0.22, 0.14, 0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Shading:
+    """Which colour a rate has."""
+
+    colors: Colormap
+    norm: Normalize
+
+    def text_color(self, rate: float) -> str:
+        """Return black or white, whichever is read more easily on the cell."""
+        red, green, blue, _ = self.colors(self.norm(rate))
+        return BLACK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+
+
+@in_house_style
+def level_figure(
+    table: Any, *, rate: float | None = None, tolerance: float | None = None
+) -> Figure:
+    """Draw how often each method rejects uniform noise, which it should in 5 % of the runs.
+
+    Parameters
+    ----------
+    table : dict of arrays or pyarrow.Table
+        One row a setting, with the columns ``method``, ``world``, ``n_rows``, ``n_anchors``,
+        ``tolerance``, ``alpha``, ``beta``, ``runs`` and ``rejections``.
+    rate : float, optional
+        The flip rate to draw. Default the worst of those in the table, cell by cell.
+    tolerance : float, optional
+        Which tolerance to draw, if the table holds several.
+
+    Notes
+    -----
+    Purple rejects too rarely, orange too often. A frame marks a cell whose 95 % Wilson interval
+    lies above 0.08; a hatched cell was not run.
+    """
+    columns = only_where(under_uniform_noise(read_columns(table, COLUMNS)), tolerance=tolerance)
+    if rate is not None:
+        columns = only_where(columns, alpha=rate)
+    shading = Shading(
+        ListedColormap(colormaps["PuOr"](LEVEL_SHADES)),
+        BoundaryNorm(LEVEL_STEPS, len(LEVEL_SHADES)),
+    )
+    drawn = [f"{100 * value:g}" for value in in_order(columns["alpha"])]
+    rates = f"worst of {', '.join(drawn[:-1])} and {drawn[-1]}" if len(drawn) > 1 else drawn[0]
+    cells = arrange(columns, levels_not_held(columns))
+    figure = _draw(cells, shading)
+    figure.suptitle(f"Level: {rates} % of both classes flipped, {_anchors_of(columns)}")
+    _add_scale(
+        figure,
+        shading,
+        "Share of runs that rejected; nominal 0.05. "
+        f"Framed: surely above {HELD:g}. Hatched: not run.",
+    )
+    return figure
+
+
+@in_house_style
+def power_heatmap_figure(
+    table: Any,
+    *,
+    alpha: float | None = None,
+    beta: float | None = None,
+    tolerance: float | None = None,
+) -> Figure:
+    """Draw how often each method rejects class-conditional noise, which it should always.
+
+    Parameters
+    ----------
+    table : dict of arrays or pyarrow.Table
+        As for `level_figure`, whose rows it may hold too.
+    alpha, beta, tolerance : float, optional
+        Which setting to draw, if the table holds several.
+
+    Notes
+    -----
+    Rejections of a method that also rejects uniform noise are no power. Where the table shows
+    that (a level whose 95 % Wilson interval lies above 0.08 at this tolerance) the cell is framed.
+    """
+    everything = only_where(read_columns(table, COLUMNS), tolerance=tolerance)
+    columns = only_where(under_class_conditional_noise(everything), alpha=alpha, beta=beta)
+    uniform = kept(everything, everything["alpha"] == everything["beta"])
+    shading = Shading(colormaps["Blues"], Normalize(0, 1))
+    figure = _draw(arrange(columns, levels_not_held(uniform)), shading)
+    figure.suptitle(
+        f"Power: {100 * columns['alpha'][0]:g} % of positives and "
+        f"{100 * columns['beta'][0]:g} % of negatives flipped, {_anchors_of(columns)}"
+    )
+    _add_scale(
+        figure,
+        shading,
+        "Share of runs that rejected. Framed: rejects uniform noise too. Hatched: not run.",
+    )
+    return figure
+
+
+def _draw(cells: Cells, shading: Shading) -> Figure:
+    """Draw one panel a method."""
+    n_panels = len(cells.methods)
+    figure, axes = new_figure(
+        n_panels, height=1.1 + n_panels * (0.25 + 0.175 * len(cells.worlds)), share_x=True
+    )
+    for method, panel in enumerate(axes.flat):
+        _draw_panel(panel, cells, method, shading)
+    axes[-1, 0].set_xlabel("Number of toss-ups, k")
+    return figure
+
+
+def _draw_panel(panel: Axes, cells: Cells, method: int, shading: Shading) -> None:
+    """Draw the cells of one method, with their numbers and frames."""
+    rates = cells.rates[method]
+    panel.patch.set(facecolor="white", edgecolor="#BBBBBB", hatch="//////")
+    panel.pcolormesh(
+        np.ma.masked_invalid(rates),
+        cmap=shading.colors,
+        norm=shading.norm,
+        edgecolors="white",
+        linewidth=0.8,
+    )
+    for (row, column), rate in np.ndenumerate(rates):
+        if np.isfinite(rate):
+            panel.text(
+                column + 0.5,
+                row + 0.5,
+                _short(rate),
+                color=shading.text_color(rate),
+                fontsize=6.5,
+                ha="center",
+                va="center_baseline",
+            )
+        if cells.marked[method, row, column]:
+            panel.add_patch(
+                Rectangle(
+                    (column + 0.05, row + 0.06), 0.9, 0.88, fill=False, linewidth=1.1, zorder=3
+                )
+            )
+    panel.set_ylim(len(cells.worlds), 0)
+    panel.set_yticks(np.arange(len(cells.worlds)) + 0.5, cells.worlds)
+    panel.set_xticks(np.arange(len(cells.sizes)) + 0.5, [str(k) for _, k in cells.sizes])
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+    panel.annotate(
+        cells.methods[method],
+        xy=(0, 1),
+        xytext=(-4, 3),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        fontweight="bold",
+    )
+    _name_row_counts(panel, [n_rows for n_rows, _ in cells.sizes])
+
+
+def _name_row_counts(panel: Axes, n_rows: Sequence[int]) -> None:
+    """Write the number of rows above the columns that share it, and part them by a line."""
+    groups = {n: [place for place, m in enumerate(n_rows) if m == n] for n in n_rows}
+    above = panel.secondary_xaxis("top")
+    above.set_xticks(
+        [(places[0] + places[-1] + 1) / 2 for places in groups.values()],
+        [f"{n:,} rows" for n in groups],
+    )
+    above.tick_params(length=0, pad=1)
+    above.spines[:].set_visible(False)
+    for places in list(groups.values())[1:]:
+        panel.axvline(places[0], color="white", linewidth=3)
+
+
+def _add_scale(figure: Figure, shading: Shading, words: str) -> None:
+    """Add the colour scale under the panels, as high whatever their number."""
+    height = figure.get_figheight()
+    bar = figure.colorbar(
+        ScalarMappable(shading.norm, shading.colors),
+        ax=figure.axes,
+        location="bottom",
+        aspect=45,
+        fraction=0.2 / height,
+        pad=0.1 / height,
+        label=words,
+    )
+    if isinstance(shading.norm, BoundaryNorm):
+        middles = (np.array(LEVEL_STEPS[1:]) + LEVEL_STEPS[:-1]) / 2
+        bar.set_ticks(middles.tolist(), labels=LEVEL_NAMES)
+        bar.ax.tick_params(length=0)
+
+
+def _short(rate: float) -> str:
+    """Write a rate with two digits and no leading zero."""
+    return f"{rate:.2f}".removeprefix("0")
+
+
+def _anchors_of(columns: Columns) -> str:
+    """Say how exact the anchors of these rows are."""
+    tolerance = float(columns["tolerance"][0])
+    return f"toss-ups within ±{tolerance:g} of ½" if tolerance else "exact toss-ups"
+
 
 RUNS_A_TASK = 10
 SIGNIFICANCE = 0.05

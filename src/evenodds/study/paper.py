@@ -1,28 +1,475 @@
-"""The paper's study as files: its figures, every p-value, and a table of rejection rates."""
+"""The paper's study: p-values over rows, anchors, tolerance and noise, as tables and figures.
 
-from collections.abc import Sequence
+Every run draws rows, flips labels, and fits the clean and the corrupted labels once; its 32
+toss-ups are used for every number of anchors (the first 1, 2, 4, ...) and every tolerance.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+from scipy.special import expit, ndtr
 
+from evenodds.anchors import Anchors
+from evenodds.errors import AnchorError, EvenoddsError, InputError
+from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.boundary import Boundary
 from evenodds.inference.joint import Joint
+from evenodds.inference.noise_aware import FittedRows
+from evenodds.model.many_fits import fit_stack, samples_in_a_stack
 from evenodds.noise import ClassConditionalNoise
-from evenodds.report.style import save_figure
-from evenodds.simulation.parallel import Progress
-from evenodds.simulation.world import World
-from evenodds.study.boundary_figure import boundary_figure
-from evenodds.study.columns import in_order
-from evenodds.study.densities_figure import densities_figure
-from evenodds.study.grid_figure import grid_figure
-from evenodds.study.paper_grid import NOISES, RUNS, paper_pvalues
-from evenodds.study.power_figure import (
-    PAPER_VARIANCE,
-    PAPER_WORLD_FLOOR_SHARE,
-    power_figure,
+from evenodds.planning.paper_power import AnchorVariance, wald_power
+from evenodds.report.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    RED,
+    in_house_style,
+    letter_panels,
+    new_figure,
+    save_figure,
 )
-from evenodds.study.tables import make_folder, write_csv, write_parquet
+from evenodds.rows.memory import read_rows
+from evenodds.simulation.parallel import Progress, carry_out
+from evenodds.simulation.world import World
+from evenodds.simulation.worlds import two_bells
+from evenodds.study.noise_figures import boundary_figure, densities_figure
+from evenodds.study.tables import (
+    Columns,
+    in_order,
+    make_folder,
+    only_where,
+    read_columns,
+    write_csv,
+    write_parquet,
+)
+from evenodds.validation import FloatArray
+
+COLUMNS: Final = ("alpha", "beta", "n_rows", "tolerance", "n_anchors", "labels", "pvalue")
+# Whisker, box edge, median, box edge, whisker.
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+FILLS: Final = {"clean": "white", "corrupted": "#A9A9A9"}
+# Boxes of one number of anchors stand side by side, this far from its tick.
+APART: Final = 0.2
+WIDTH: Final = 0.32
+
+
+@in_house_style
+def grid_figure(
+    table: Any,
+    *,
+    alpha: float | None = None,
+    beta: float | None = None,
+    test: str = "wald",
+) -> Figure:
+    """Draw p-values of clean and corrupted labels: rows N, columns tolerance, x axis anchors.
+
+    Parameters
+    ----------
+    table : dict of arrays or pyarrow.Table
+        One row a p-value, with the columns ``alpha``, ``beta``, ``n_rows``, ``tolerance``,
+        ``n_anchors``, ``labels`` ("clean" or "corrupted") and ``pvalue``.
+    alpha, beta : float, optional
+        Which flip rates to draw, if the table holds several.
+    test : str, default "wald"
+        Name of the test, for the title.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or the flip rates asked for are not there or not asked for.
+
+    Notes
+    -----
+    Boxes span the middle half of the p-values, whiskers run from the 5 % to the 95 % quantile,
+    so whatever lies outside is a tenth of the runs. Under uniform noise p-values are uniform:
+    the box should span 1/4 to 3/4.
+    """
+    columns = only_where(read_columns(table, COLUMNS), alpha=alpha, beta=beta)
+    sizes, tolerances = in_order(columns["n_rows"]), in_order(columns["tolerance"])
+    n_anchors = in_order(columns["n_anchors"])
+    boxes = _boxes(columns)
+    figure, axes = new_figure(
+        len(sizes),
+        len(tolerances),
+        height=1.0 + 1.6 * len(sizes),
+        share_x=True,
+        share_y=True,
+    )
+    for (row, column), panel in np.ndenumerate(axes):
+        here = {
+            (k, labels): boxes.get((sizes[row], tolerances[column], k, labels))
+            for k in n_anchors
+            for labels in FILLS
+        }
+        _draw_panel(panel, here, n_anchors)
+    _name_panels(axes, sizes, tolerances)
+    _name_figure(figure, columns["alpha"][0], columns["beta"][0], test)
+    return figure
+
+
+def _boxes(columns: Columns) -> dict[tuple[int, float, int, str], FloatArray]:
+    """Return the quantiles of every cell, by (rows, tolerance, anchors, labels)."""
+    keys = [columns[name] for name in ("labels", "n_anchors", "tolerance", "n_rows")]
+    order = np.lexsort(keys)
+    pvalues = columns["pvalue"][order].astype(np.float64)
+    sorted_keys = [key[order] for key in keys]
+    changes = np.any([key[1:] != key[:-1] for key in sorted_keys], axis=0)
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    return {
+        (
+            int(sorted_keys[3][start]),
+            float(sorted_keys[2][start]),
+            int(sorted_keys[1][start]),
+            str(sorted_keys[0][start]),
+        ): np.quantile(cell, QUANTILES)
+        for start, cell in zip(starts, np.split(pvalues, starts[1:]), strict=True)
+    }
+
+
+def _draw_panel(
+    panel: Axes,
+    boxes: Mapping[tuple[int, str], FloatArray | None],
+    n_anchors: Sequence[int],
+) -> None:
+    """Draw the boxes of one panel under the two lines of the paper."""
+    for labels, side in (("clean", -APART), ("corrupted", APART)):
+        there = [
+            (place + side, box)
+            for place, k in enumerate(n_anchors)
+            if (box := boxes[k, labels]) is not None
+        ]
+        if not there:
+            continue
+        panel.bxp(
+            [
+                {"whislo": low, "q1": q1, "med": median, "q3": q3, "whishi": high}
+                for _, (low, q1, median, q3, high) in there
+            ],
+            positions=[position for position, _ in there],
+            widths=WIDTH,
+            showfliers=False,
+            showcaps=False,
+            patch_artist=True,
+            manage_ticks=False,
+            boxprops={"facecolor": FILLS[labels], "edgecolor": BLACK, "linewidth": 0.6},
+            medianprops={"color": BLACK, "linewidth": 1.4, "solid_capstyle": "butt"},
+            whiskerprops={"color": GREY, "linewidth": 0.7},
+        )
+    panel.axhline(0.10, color=RED, linewidth=0.9, linestyle="--", zorder=3)
+    panel.axhline(0.05, color=BLUE, linewidth=0.9, zorder=3)
+    # A little room below 0, or boxes that lie on it would not be seen.
+    panel.set_xticks(range(len(n_anchors)), [str(k) for k in n_anchors])
+    panel.set(xlim=(-0.6, len(n_anchors) - 0.4), ylim=(-0.025, 1), yticks=(0, 0.25, 0.5, 0.75, 1))
+    panel.set_yticklabels(["0", "", "0.5", "", "1"])
+
+
+def _name_panels(axes: NDArray[Any], sizes: Sequence[int], tolerances: Sequence[float]) -> None:
+    """Say above each column how exact the anchors are, beside each row how many rows."""
+    for panel, tolerance in zip(axes[0], tolerances, strict=True):
+        panel.set_title(
+            f"Toss-ups within ±{tolerance:.2f} of ½" if tolerance else "Exact toss-ups, δ = 0"
+        )
+    for panel, size in zip(axes[:, 0], sizes, strict=True):
+        panel.set_ylabel(f"{size:,} rows\np-value")
+    for panel in axes[-1]:
+        panel.set_xlabel("Number of toss-ups, k")
+
+
+def _name_figure(figure: Figure, alpha: float, beta: float, test: str) -> None:
+    """Write the title and the legend."""
+    figure.suptitle(
+        f"Test {test!r}: {100 * alpha:g} % of positives and {100 * beta:g} % of negatives "
+        f"mislabelled (α = {alpha:.2f}, β = {beta:.2f})"
+    )
+    boxes = [
+        Patch(facecolor=fill, edgecolor=BLACK, linewidth=0.6, label=f"{labels} labels")
+        for labels, fill in FILLS.items()
+    ]
+    lines = [
+        Line2D([], [], color=RED, linewidth=0.9, linestyle="--", label="p = 0.10"),
+        Line2D([], [], color=BLUE, linewidth=0.9, label="p = 0.05"),
+    ]
+    whiskers = Line2D([], [], color=GREY, linewidth=0.7, label="5 % to 95 % of runs")
+    figure.legend(
+        handles=[*boxes, whiskers, *lines], loc="outside lower center", ncols=5, handlelength=1.6
+    )
+
+
+NOISES = (
+    ClassConditionalNoise(0.05, 0.10),
+    ClassConditionalNoise(0.20, 0.10),
+    ClassConditionalNoise(0.30, 0.10),
+)
+FOURTH_NOISE = ClassConditionalNoise(0.40, 0.10)
+SIZES = (500, 1000, 2000, 5000)
+TOLERANCES = (0.0, 0.05, 0.10)
+ANCHOR_NUMBERS = (1, 2, 4, 8, 16, 32)
+LABELS = ("clean", "corrupted")
+RUNS = 500
+# Runs of one task of the noise-aware tests, each of which takes seconds.
+NOISE_AWARE_RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One run: rows, both kinds of labels, and toss-ups for every tolerance."""
+
+    features: FloatArray
+    labels: tuple[Any, Any]
+    anchor_points: FloatArray  # (tolerances, most anchors, features)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Some runs of one part of the grid."""
+
+    noise: ClassConditionalNoise
+    n_rows: int
+    runs: range
+
+
+@dataclass(frozen=True, slots=True)
+class PaperGrid:
+    """The p-values of a task, as an array (runs, labels, tolerances, anchors, versions).
+
+    The paper's own test has two versions: the paper's, which leaves the anchors' error out,
+    and the one that keeps it. The noise-aware tests are always told the tolerance.
+    """
+
+    world: World
+    method: Boundary | Joint | None  # None is the paper's own test
+    seed: int
+
+    def __call__(self, task: Task) -> FloatArray:
+        draws = [self.draw(task, run) for run in task.runs]
+        if self.method is None:
+            return _wald_pvalues(draws)
+        return np.array([_noise_aware_pvalues(draw, self.method) for draw in draws])[..., None]
+
+    def draw(self, task: Task, run: int) -> Draw:
+        """Return the data of one run, whatever other runs there are."""
+        rates = [round(1e6 * task.noise.alpha), round(1e6 * task.noise.beta)]
+        rng = np.random.default_rng([self.seed, task.n_rows, *rates, run])
+        features, true_labels = self.world.draw_rows(task.n_rows, rng)
+        labels = self.world.flip(features, true_labels, task.noise, rng)
+        most = max(ANCHOR_NUMBERS)
+        seeds, errors = self.world.draw_anchor_seeds(most, rng), rng.uniform(-1, 1, most)
+        wanted = self.world.link.index_at(0.5 + np.multiply.outer(TOLERANCES, errors).ravel())
+        points = self.world.index.move_to(np.tile(seeds, (len(TOLERANCES), 1)), wanted)
+        shape = (len(TOLERANCES), most, seeds.shape[1])
+        return Draw(features, (true_labels, labels), points.reshape(shape))
+
+
+def paper_pvalues(
+    noises: Sequence[ClassConditionalNoise] = NOISES,
+    *,
+    sizes: Sequence[int] = SIZES,
+    world: World | None = None,
+    method: Boundary | Joint | None = None,
+    runs: int = RUNS,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Any], bool]:
+    """Return all p-values as columns, and whether an interrupt left some out.
+
+    Columns: alpha, beta, n_rows, labels, tolerance, n_anchors, run, pvalue; for the paper's own
+    test also pvalue_kept, with the anchors' error in the variance.
+    """
+    chosen = two_bells() if world is None else world
+    if chosen.row_copies > 1 or chosen.anchor_copies > 1 or chosen.anchor_bias:
+        raise InputError(
+            f"world {chosen.name!r} repeats rows or misplaces anchors, which this grid does not: "
+            "see the atlas for it."
+        )
+    tasks = []
+    for noise in noises:
+        for n in sizes:
+            step = samples_in_a_stack(n) if method is None else NOISE_AWARE_RUNS
+            starts = range(0, runs, step)
+            tasks += [Task(noise, n, range(first, min(first + step, runs))) for first in starts]
+    grid = PaperGrid(chosen, method, seed)
+    done = carry_out(
+        grid, tasks, workers=workers, progress=progress, size=lambda task: len(task.runs)
+    )
+    parts = [
+        _columns(task, pvalues)
+        for task, pvalues in zip(tasks, done.results, strict=True)
+        if pvalues is not None
+    ]
+    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return table, done.interrupted
+
+
+def _wald_pvalues(draws: Sequence[Draw]) -> FloatArray:
+    """Return p-values of the paper's test, all fits and anchors at once."""
+    fits = fit_stack(
+        np.stack([draw.features for draw in draws]), np.stack([draw.labels for draw in draws])
+    )
+    points = np.stack([draw.anchor_points for draw in draws])
+    design = np.concatenate([np.ones((*points.shape[:-1], 1)), points], axis=-1)
+    # Axes: run, labels, tolerance, anchor; then the means over the first anchors.
+    log_odds = np.einsum("rtad,rld->rlta", design, fits.coefficients)
+    means = _first_means(expit(log_odds), axis=3)
+    mean_anchors = _first_means(design, axis=2)
+    curve = np.einsum("rtkd,rlde,rtke->rltk", mean_anchors, fits.covariance, mean_anchors)
+    own = np.array(TOLERANCES)[:, None] ** 2 / 3
+    slope = 0.25 - own
+    variances = curve / 16, slope**2 * curve + own / np.array(ANCHOR_NUMBERS)
+    z = [(means - 0.5) / np.sqrt(variance) for variance in variances]
+    pvalues: FloatArray = 2 * ndtr(-np.abs(np.stack(z, axis=-1)))
+    pvalues[~fits.converged] = np.nan
+    return pvalues
+
+
+def _first_means(values: FloatArray, axis: int) -> FloatArray:
+    """Return the means of the first 1, 2, 4, ... values along an axis."""
+    places = np.array(ANCHOR_NUMBERS) - 1
+    sums = np.take(np.cumsum(values, axis=axis), places, axis=axis)
+    shape = [1] * values.ndim
+    shape[axis] = len(places)
+    means: FloatArray = sums / (places + 1).reshape(shape)
+    return means
+
+
+def _noise_aware_pvalues(draw: Draw, method: Boundary | Joint) -> FloatArray:
+    """Return p-values of a noise-aware test, (labels, tolerances, anchors)."""
+    pvalues = np.full((len(LABELS), len(TOLERANCES), len(ANCHOR_NUMBERS)), np.nan)
+    for kind, labels in enumerate(draw.labels):
+        rows = read_rows(draw.features, labels)
+        try:
+            fitted = FittedRows.of(rows)
+        except EvenoddsError:
+            continue
+        for place, tolerance in enumerate(TOLERANCES):
+            for number, k in enumerate(ANCHOR_NUMBERS):
+                # The paper's experts err case by case alone.
+                anchors = Anchors(
+                    draw.anchor_points[place, :k], tolerance=tolerance, shared_tolerance=0.0
+                )
+                try:
+                    z, reference = null_statistic(rows, anchors, method, fitted)
+                except AnchorError:
+                    continue  # exact toss-ups that no straight boundary passes through
+                pvalues[kind, place, number] = reference.pvalue(z, "two-sided")
+    return pvalues
+
+
+def _columns(task: Task, pvalues: FloatArray) -> dict[str, Any]:
+    """Return the p-values of a task as columns of equal length."""
+    runs, kinds, tolerances, anchors = np.meshgrid(
+        np.arange(task.runs.start, task.runs.stop), LABELS, TOLERANCES, ANCHOR_NUMBERS,
+        indexing="ij",
+    )  # fmt: skip
+    size = runs.size
+    columns = {
+        "alpha": np.full(size, task.noise.alpha),
+        "beta": np.full(size, task.noise.beta),
+        "n_rows": np.full(size, task.n_rows),
+        "labels": kinds.ravel(),
+        "tolerance": tolerances.ravel(),
+        "n_anchors": anchors.ravel(),
+        "run": runs.ravel(),
+        "pvalue": pvalues[..., 0].ravel(),
+    }
+    if pvalues.shape[-1] > 1:
+        columns["pvalue_kept"] = pvalues[..., 1].ravel()
+    return columns
+
+
+PAPER_VARIANCE: Final = 0.1
+PAPER_ANCHORS: Final = (1, 2, 4, 8, 16, 32)
+# In the paper's world an anchor (u, -u) with u uniform on [-4, 4] has the variance of the
+# centre times 1 + 2 E u^2 = 35/3: the direction (1, -1) is independent of the posterior.
+PAPER_WORLD_FLOOR_SHARE: Final = 3 / 35
+# Near 1 one class is flipped almost always: no normal approximation describes that.
+LARGEST_DIFFERENCE: Final = 0.8
+
+
+def power_curve(differences: FloatArray, variance: float, significance: float) -> FloatArray:
+    """Return the power of the paper's test at each difference of the flip rates.
+
+    Where anchors are exact toss-ups the rates enter through their difference alone, so the
+    smaller one is taken as 0.
+    """
+    rates = np.maximum(differences, 0), np.maximum(-differences, 0)
+    return np.array(
+        [
+            wald_power(ClassConditionalNoise(alpha, beta), variance, significance=significance)
+            for beta, alpha in zip(*rates, strict=True)
+        ]
+    )
+
+
+@in_house_style
+def power_figure(
+    *,
+    single: float = PAPER_VARIANCE,
+    floor: float = 0.0,
+    n_anchors: Sequence[int] = PAPER_ANCHORS,
+    significance: float = 0.05,
+) -> Figure:
+    """Draw power against the difference of the flip rates, one curve a number of anchors.
+
+    Parameters
+    ----------
+    single : float, default 0.1
+        Variance of the fitted posterior at one random anchor.
+    floor : float, default 0
+        Variance that averaging anchors cannot remove. Above 0 a second panel shows its effect
+        beside the paper's figure, which has none; `PAPER_WORLD_FLOOR_SHARE` times `single` is
+        that of the paper's own world.
+    n_anchors : sequence of int
+        One curve each.
+    significance : float, default 0.05
+        Level of the test, drawn as a line.
+    """
+    variances = [AnchorVariance(single=single)]
+    titles = [f"As printed: variance {single:g}/k"]
+    if floor > 0:
+        variances.append(AnchorVariance(single=single, floor=floor))
+        titles.append(f"With its floor of {floor:.2g}")
+    figure, axes = new_figure(1, len(variances), height=3.1, share_y=True)
+    for panel, variance in zip(axes.flat, variances, strict=True):
+        _draw_curves(panel, variance, n_anchors, significance)
+    axes[0, 0].set_ylabel("Probability of rejecting uniform noise (power)")
+    figure.supxlabel(
+        "Difference of the two flip rates, |β − α| (all that matters at exact toss-ups)",
+        fontsize="medium",
+    )
+    letter_panels(axes, titles)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside right center", title="Toss-ups, k", alignment="left"
+    )
+    return figure
+
+
+def _draw_curves(
+    panel: Axes, variance: AnchorVariance, n_anchors: Sequence[int], significance: float
+) -> None:
+    """Draw the curves of one panel, the most anchors first so that the legend is in their order."""
+    differences = np.linspace(0, LARGEST_DIFFERENCE, 161)
+    shades = colormaps["viridis"](np.linspace(0.82, 0.0, len(n_anchors)))
+    styles = ["-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2))]
+    for place, (k, shade) in reversed(list(enumerate(zip(n_anchors, shades, strict=True)))):
+        power = power_curve(differences, variance.of(k), significance)
+        style = styles[(len(n_anchors) - 1 - place) % len(styles)]
+        panel.plot(differences, power, color=shade, linestyle=style, label=str(k))
+    panel.axhline(
+        significance, color=BLACK, linewidth=0.7, linestyle=":", label=f"level {significance:g}"
+    )
+    panel.set(xlim=(0, LARGEST_DIFFERENCE), ylim=(0, 1.01))
+
 
 SETTINGS = ("alpha", "beta", "n_rows", "tolerance", "n_anchors", "labels")
 LEVELS = (0.05, 0.10)

@@ -5,7 +5,7 @@ import logging
 import distributed
 import pytest
 
-from evenodds.rows.cluster import connecting
+from evenodds.rows import dask_sums
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_processes_of_this_machine_leave_only_the_answer(shell, arguments):
 
 
 def test_a_scheduler_out_of_reach_is_bad_input(command, arguments, monkeypatch):
-    monkeypatch.setattr(connecting, "SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr(dask_sums, "SECONDS_TO_ANSWER", 0.5)
     done = command(arguments("csv"), "--scheduler tcp://127.0.0.1:1")
     assert done.exit_code == 2
     assert "evenodds: no Dask scheduler answers at tcp://127.0.0.1:1" in done.stderr

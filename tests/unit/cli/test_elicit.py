@@ -13,16 +13,16 @@ import pytest
 
 
 @pytest.fixture
-def sitting(tmp_path, files):
-    """Return the arguments of a sitting about a copy of the data."""
+def plan(tmp_path, files):
+    """Return the arguments of a session about a copy of the data."""
     return f"elicit {files}/plain.csv --label diagnosis --out {tmp_path}/anchors.csv --cases 12"
 
 
 @pytest.fixture
-def served(script, sitting):
+def served(script, plan):
     """Start the command for real; return its process and its address."""
     server = subprocess.Popen(
-        [script, *sitting.split(), "--repeats", "0"],
+        [script, *plan.split(), "--repeats", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -96,19 +96,19 @@ def test_a_wrong_token_gets_403(served):
         urllib.request.urlopen(address.replace(address.split("/")[3], "wrong"))
 
 
-def test_files_are_written_from_answers_without_a_server(served, command, sitting, tmp_path):
+def test_files_are_written_from_answers_without_a_server(served, command, plan, tmp_path):
     server, address = served
     answer(address, 0)
     server.kill()
     server.wait()
-    result = command(f"{sitting} --export")
+    result = command(f"{plan} --export")
     assert (result.exit_code, "1 toss-up found." in result.stdout) == (0, True)
     assert (tmp_path / "anchors_answers.csv").read_text().count("\n") == 2
 
 
-def test_the_start_warns_of_what_experts_see_beyond_the_test(script, sitting, tmp_path):
+def test_the_start_warns_of_what_experts_see_beyond_the_test(script, plan, tmp_path):
     server = subprocess.Popen(
-        [script, *sitting.split(), "--features", "age", "--show", "age,dose"],
+        [script, *plan.split(), "--features", "age", "--show", "age,dose"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -121,28 +121,28 @@ def test_the_start_warns_of_what_experts_see_beyond_the_test(script, sitting, tm
     assert f"  {warning}" in said
 
 
-def test_a_port_that_is_taken_is_named(command, sitting):
+def test_a_port_that_is_taken_is_named(command, plan):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        result = command(f"{sitting} --port {port}")
+        result = command(f"{plan} --port {port}")
     assert result.exit_code == 2
     assert f"port {port} cannot be used: Address already in use. Leave --port out" in result.stderr
 
 
-def test_a_port_that_cannot_be_is_named(command, sitting):
-    result = command(f"{sitting} --port 70000")
+def test_a_port_that_cannot_be_is_named(command, plan):
+    result = command(f"{plan} --port 70000")
     assert "--port is 70000 but must be at least 0 and at most 65535." in result.stderr
 
 
-def test_exporting_before_anyone_answered_is_refused(command, sitting):
-    result = command(f"{sitting} --export")
+def test_exporting_before_anyone_answered_is_refused(command, plan):
+    result = command(f"{plan} --export")
     assert (result.exit_code, "there are no answers yet" in result.stderr) == (2, True)
 
 
-def test_without_the_extra_it_says_what_to_install(sitting):
+def test_without_the_extra_it_says_what_to_install(plan):
     code = (
         "import sys; sys.modules['uvicorn'] = None\n"
-        f"sys.argv = ['evenodds', *{sitting.split()!r}]\n"
+        f"sys.argv = ['evenodds', *{plan.split()!r}]\n"
         "from evenodds.cli.main import run; run()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

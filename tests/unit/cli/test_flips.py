@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evenodds.simulation import demo
+from evenodds.simulation import worlds
 
 COMMAND = Path(sys.executable).parent / "evenodds"
-INPUTS = [demo.PATIENTS, "--label", demo.LABEL, "--anchors", demo.TOSS_UPS]
+INPUTS = [worlds.PATIENTS, "--label", worlds.LABEL, "--anchors", worlds.TOSS_UPS]
 
 
 def _run(*options):
@@ -27,7 +27,7 @@ def written(tmp_path_factory):
 
 
 def test_every_row_is_listed_once(written):
-    assert sorted(int(row["row"]) for row in written) == list(range(demo.N_ROWS))
+    assert sorted(int(row["row"]) for row in written) == list(range(worlds.N_ROWS))
 
 
 def test_the_likeliest_flips_come_first(written):
@@ -43,7 +43,7 @@ def test_the_class_that_loses_labels_heads_the_list(written):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--flips", demo.PATIENTS], "patients.csv: name another file."),
+        (["--flips", worlds.PATIENTS], "patients.csv: name another file."),
         (["--flips", "/no/such/folder/x.csv"], "name a file in a folder that exists"),
         (["--flips", "x.csv", "--method", "wald"], "which --method wald does not estimate"),
     ],
@@ -55,10 +55,10 @@ def test_a_file_that_must_not_be_written_is_refused(options, message):
 
 
 def test_a_label_that_a_spreadsheet_would_run_is_escaped(tmp_path):
-    rows = demo.PATIENTS.read_text().replace("healthy", "=well").replace("ill", "-1")
+    rows = worlds.PATIENTS.read_text().replace("healthy", "=well").replace("ill", "-1")
     (tmp_path / "rows.csv").write_text(rows)
-    line = ["test", tmp_path / "rows.csv", "--label", demo.LABEL, "--positive", "-1"]
-    outputs = ["--anchors", demo.TOSS_UPS, "--flips", tmp_path / "flips.csv"]
+    line = ["test", tmp_path / "rows.csv", "--label", worlds.LABEL, "--positive", "-1"]
+    outputs = ["--anchors", worlds.TOSS_UPS, "--flips", tmp_path / "flips.csv"]
     done = subprocess.run([COMMAND, *map(str, [*line, *outputs])], check=False)
     with (tmp_path / "flips.csv").open(newline="") as file:
         labels = {row["label"] for row in csv.DictReader(file)}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.softmax.flips import uniform_flips
-from evenodds.simulation.classes import four_bells, relabel
+from evenodds.model.softmax import uniform_flips
+from evenodds.simulation.worlds import four_bells, relabel
 
 NAMES = np.array(["cat", "dog", "fox", "owl"])
 WORLD = four_bells(lopsided=True)

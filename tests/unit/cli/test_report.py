@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from evenodds.simulation import demo
+from evenodds.simulation import worlds
 
-INPUTS = f"test {demo.PATIENTS} --label {demo.LABEL} --anchors {demo.TOSS_UPS}"
+INPUTS = f"test {worlds.PATIENTS} --label {worlds.LABEL} --anchors {worlds.TOSS_UPS}"
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,8 @@ def test_rows_left_out_are_noted(command, files, tmp_path):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (demo.PATIENTS, "patients.csv: name another file."),
-        (demo.TOSS_UPS, "toss_ups.csv: name another file."),
+        (worlds.PATIENTS, "patients.csv: name another file."),
+        (worlds.TOSS_UPS, "toss_ups.csv: name another file."),
         ("/no/such/folder/out.html", "name a file in a folder that exists"),
         ("/", "name a file in a folder that exists"),
     ],

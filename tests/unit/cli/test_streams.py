@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from evenodds.files import COPIES
-from evenodds.simulation import demo
+from evenodds.simulation import worlds
 
-GOOD = f"test {demo.PATIENTS} --label {demo.LABEL} --anchors {demo.TOSS_UPS} --method wald"
+GOOD = f"test {worlds.PATIENTS} --label {worlds.LABEL} --anchors {worlds.TOSS_UPS} --method wald"
 BAD = "test none.csv --label y --method joint"
 USAGE = "test --nonsense"
 

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenodds as eo
-from evenodds.cli.progress import pass_progress
+from evenodds.cli.output import pass_progress
 from evenodds.model.sums import Moments
-from evenodds.rows import reading as rows_reading
-from evenodds.rows.reading import Reading, read_table
-from evenodds.rows.roles import Columns
+from evenodds.rows import table_rows
+from evenodds.rows.labels import Columns
+from evenodds.rows.table_rows import Reading, read_table
 
 
 def close(value):
@@ -87,7 +87,7 @@ def test_standard_input_is_read(script, files, anchors, expected):
 
 
 def test_a_terminal_is_no_standard_input(monkeypatch, refused):
-    from evenodds.rows.tables.opening import open_table
+    from evenodds.rows.open_table import open_table
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -205,7 +205,7 @@ class Meddler:
 @pytest.fixture
 def streaming(monkeypatch, tmp_path, table):
     """Return rows that stream from a Parquet file."""
-    monkeypatch.setattr(rows_reading, "HELD_BYTES", 0)
+    monkeypatch.setattr(table_rows, "HELD_BYTES", 0)
     path = tmp_path / "rows.parquet"
     table[["age", "dose", "code"]].to_parquet(path, row_group_size=100)
     reading = Reading(columns=Columns(label="code"))

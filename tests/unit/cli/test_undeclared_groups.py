@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenodds.cli.undeclared_groups import doubt_undeclared
+from evenodds.cli.input import doubt_undeclared
 
 RNG = np.random.default_rng(1)
 ITEMS = np.repeat(np.arange(80), 3)

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from evenodds.elicit.app import make_app
+from evenodds.elicit.web import make_app
 
 TOKEN, PORT = "secret-token", 8123
 HERE = f"http://127.0.0.1:{PORT}"
@@ -15,8 +15,8 @@ HERE = f"http://127.0.0.1:{PORT}"
 class Client:
     """Asks the application without a server between."""
 
-    def __init__(self, desk, **headers):
-        self.desk, self.app, self.headers = desk, make_app(desk, TOKEN, PORT), headers
+    def __init__(self, session, **headers):
+        self.session, self.app, self.headers = session, make_app(session, TOKEN, PORT), headers
 
     def ask(self, method, path, *, headers=None, data=None):
         async def reply():
@@ -32,8 +32,8 @@ class Client:
 
 def answer(send, number, verdict="toss-up", expert="Ada", **more):
     """Answer a question as its page would."""
-    given = send.desk.store.answers(unquote(expert))
+    given = send.session.store.answers(unquote(expert))
     again = number in range(len(given))
-    case = given[number].case if again else send.desk.question(unquote(expert), given).case
+    case = given[number].case if again else send.session.question(unquote(expert), given).case
     form = {"number": number, "case": case, "verdict": verdict, **more}
     return send(f"sit/{expert}/answer", **form)

@@ -1,4 +1,4 @@
-"""A small sitting: patients with words, texts and pictures, and a desk to sit at."""
+"""A small session: patients with words, texts and pictures, and a session to sit at."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,8 +8,7 @@ from tests.unit.elicit.asking import HERE, TOKEN, Client
 
 import evenodds as eo
 from evenodds.elicit.answers import Answer, Verdict
-from evenodds.elicit.opening import open_desk
-from evenodds.elicit.wishes import Wishes
+from evenodds.elicit.session import Wishes, open_session
 from evenodds.simulation.worlds import two_bells
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -43,7 +42,7 @@ def folder(tmp_path, patients):
 
 @pytest.fixture
 def wishes(folder):
-    """Return a function that wishes for a sitting, with some of it changed."""
+    """Return a function that wishes for a session, with some of it changed."""
 
     def make(**changed):
         plain = {
@@ -60,20 +59,20 @@ def wishes(folder):
 
 
 @pytest.fixture
-def desk(patients, wishes):
-    """Return a desk that nobody has sat at yet."""
-    opened = open_desk(patients, wishes())
+def session(patients, wishes):
+    """Return a session that nobody has sat at yet."""
+    opened = open_session(patients, wishes())
     yield opened
     opened.store.close()
 
 
 @pytest.fixture
 def answer_next():
-    """Return a function that answers an expert's next question at a desk."""
+    """Return a function that answers an expert's next question at a session."""
 
-    def answer(desk, verdict, expert="Ada"):
-        question = desk.question(expert, desk.store.answers(expert))
-        return desk.answer(
+    def answer(session, verdict, expert="Ada"):
+        question = session.question(expert, session.store.answers(expert))
+        return session.answer(
             expert,
             number=question.number,
             case=question.case,
@@ -102,9 +101,9 @@ def said():
 
 
 @pytest.fixture
-def client(desk):
+def client(session):
     """Return what asks the page as its own form would."""
-    return Client(desk, origin=HERE)
+    return Client(session, origin=HERE)
 
 
 @pytest.fixture
@@ -124,5 +123,5 @@ def send(client):
     def post(path, headers=None, **form):
         return client.ask("POST", f"/{TOKEN}/{path}", data=form, headers=headers)
 
-    post.desk = client.desk
+    post.session = client.session
     return post

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from evenodds.elicit.candidates import BAND, PARTS, choose_candidates, fitted_posterior
-from evenodds.rows.source import read_rows
+from evenodds.elicit.questions import BAND, PARTS, choose_candidates, fitted_posterior
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import two_bells
 
 
@@ -75,7 +75,7 @@ def test_columns_that_tell_the_classes_apart_leave_nothing_to_ask(refused):
 
 def test_rows_that_are_all_alike_leave_too_little_to_ask(refused):
     kinds = np.linspace(0.3, 0.7, 6)
-    with refused("only 6 of 600 rows differ enough to be asked about, and a sitting needs 8"):
+    with refused("only 6 of 600 rows differ enough to be asked about, and a session needs 8"):
         choose_candidates(np.repeat(kinds, 100)[:, None], np.repeat(kinds, 100))
 
 

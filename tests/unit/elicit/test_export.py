@@ -1,4 +1,4 @@
-"""Files of a sitting: whole, private, and taken as they are by a test."""
+"""Files of a session: whole, private, and taken as they are by a test."""
 
 import csv
 import json
@@ -16,14 +16,14 @@ from evenodds.rows.anchor_points import read_anchors
 
 
 @pytest.fixture
-def answered(desk, answer_next):
-    """Return a desk at which Ada has called every third case a toss-up."""
+def answered(session, answer_next):
+    """Return a session at which Ada has called every third case a toss-up."""
     answers = []
-    while (question := desk.question("Ada", answers)) is not None:
+    while (question := session.question("Ada", answers)) is not None:
         verdict = Verdict.toss_up if question.case % 3 == 0 else Verdict.negative
-        answer_next(desk, verdict)
-        answers = desk.store.answers("Ada")
-    return desk
+        answer_next(session, verdict)
+        answers = session.store.answers("Ada")
+    return session
 
 
 def test_anchors_carry_features_and_what_the_expert_states(answered):
@@ -34,7 +34,7 @@ def test_anchors_carry_features_and_what_the_expert_states(answered):
 
 def test_anchors_are_the_rows_of_the_toss_ups(answered, patients):
     answered.export()
-    cases = [case for case in sorted(answered.sitting.cases) if case % 3 == 0]
+    cases = [case for case in sorted(answered.plan.cases) if case % 3 == 0]
     table = parquet.read_table(answered.outputs.anchors)
     assert table["age"].to_pylist() == patients["age"].take(cases).to_pylist()
 
@@ -52,7 +52,7 @@ def test_raw_answers_say_who_when_and_which_case(answered):
     answered.export()
     with answered.outputs.answers.open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == answered.sitting.queue().n_questions
+    assert len(rows) == answered.plan.queue().n_questions
     assert list(rows[0]) == [
         "expert",
         "case",
@@ -67,7 +67,7 @@ def test_raw_answers_say_who_when_and_which_case(answered):
 
 def test_raw_answers_as_json_lines(answered, patients, wishes):
     path = wishes().out.with_name("raw.jsonl")
-    write_answers(path, answered.store.answers(), answered.sitting)
+    write_answers(path, answered.store.answers(), answered.plan)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert lines[0]["expert"] == "Ada"
     assert lines[0]["chance"] is None
@@ -77,21 +77,21 @@ def test_raw_answers_as_json_lines(answered, patients, wishes):
     ("name", "written"), [("=1+1", "'=1+1"), ("@cmd", "'@cmd"), ("-1", "-1"), ("+1", "+1")]
 )
 def test_a_class_name_is_no_formula_to_a_spreadsheet(answered, name, written):
-    sitting = replace(answered.sitting, negative=name)
-    write_answers(answered.outputs.answers, answered.store.answers(), sitting)
+    plan = replace(answered.plan, negative=name)
+    write_answers(answered.outputs.answers, answered.store.answers(), plan)
     with answered.outputs.answers.open() as file:
         assert {row["answer"] for row in csv.DictReader(file)} == {written, "toss-up"}
 
 
-def test_without_toss_ups_only_the_answers_are_written(desk, answer_next):
-    answer_next(desk, "positive")
-    assert desk.export() == [desk.outputs.answers]
-    assert not desk.outputs.anchors.exists()
+def test_without_toss_ups_only_the_answers_are_written(session, answer_next):
+    answer_next(session, "positive")
+    assert session.export() == [session.outputs.answers]
+    assert not session.outputs.anchors.exists()
 
 
-def test_without_toss_ups_there_is_no_table_of_anchors(desk, refused):
+def test_without_toss_ups_there_is_no_table_of_anchors(session, refused):
     with refused("no case was called a toss-up, so there are no anchors to write yet."):
-        anchor_table(desk.table, ("age",), findings([], desk.sitting))
+        anchor_table(session.table, ("age",), findings([], session.plan))
 
 
 @pytest.mark.parametrize(

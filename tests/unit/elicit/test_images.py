@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenodds.elicit.images import find_image
+from evenodds.elicit.show import find_image
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 

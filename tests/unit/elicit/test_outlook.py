@@ -5,16 +5,16 @@ import time
 
 import pytest
 
-from evenodds.elicit.outlook import Outlook, Prospect, View
+from evenodds.elicit.preview import Preview, Prospect, View
+from evenodds.elicit.session import running_line
 from evenodds.elicit.tolerance import judge
-from evenodds.elicit.words import running_line
 from evenodds.errors import InputError
 
 
-def wait_for(outlook, prospect, seconds=10):
+def wait_for(preview, prospect, seconds=10):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        view = outlook.ask(prospect)
+        view = preview.ask(prospect)
         if not view.working:
             return view
         time.sleep(0.01)
@@ -22,36 +22,36 @@ def wait_for(outlook, prospect, seconds=10):
 
 
 def looking(detect):
-    return Outlook(lambda: detect)
+    return Preview(lambda: detect)
 
 
 def test_asking_returns_at_once_and_later_knows():
     gate = threading.Event()
-    outlook = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
+    preview = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
     prospect = Prospect(8, 0.1, 0.03)
-    assert outlook.ask(prospect) == View("unknown", working=True)
+    assert preview.ask(prospect) == View("unknown", working=True)
     gate.set()
-    assert wait_for(outlook, prospect) == View("known", 0.08)
+    assert wait_for(preview, prospect) == View("known", 0.08)
 
 
 def test_nothing_is_prepared_before_it_is_asked_for():
     prepared = []
-    outlook = Outlook(lambda: prepared.append("once") or (lambda prospect: 0.1))
+    preview = Preview(lambda: prepared.append("once") or (lambda prospect: 0.1))
     assert prepared == []
-    wait_for(outlook, Prospect(3, 0.1, 0.03))
-    wait_for(outlook, Prospect(4, 0.1, 0.03))
+    wait_for(preview, Prospect(3, 0.1, 0.03))
+    wait_for(preview, Prospect(4, 0.1, 0.03))
     assert prepared == ["once"]
 
 
 def test_the_old_value_stays_until_the_new_one_is_there():
     gate = threading.Event()
     gate.set()
-    outlook = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
-    wait_for(outlook, Prospect(3, 0.1, 0.03))
+    preview = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
+    wait_for(preview, Prospect(3, 0.1, 0.03))
     gate.clear()
-    assert outlook.ask(Prospect(8, 0.1, 0.03)) == View("known", 0.03, working=True)
+    assert preview.ask(Prospect(8, 0.1, 0.03)) == View("known", 0.03, working=True)
     gate.set()
-    assert wait_for(outlook, Prospect(8, 0.1, 0.03)) == View("known", 0.08)
+    assert wait_for(preview, Prospect(8, 0.1, 0.03)) == View("known", 0.08)
 
 
 def test_a_question_overtaken_is_left_out():
@@ -63,13 +63,13 @@ def test_a_question_overtaken_is_left_out():
         gate.wait(10)
         return 0.1
 
-    outlook = looking(detect)
-    outlook.ask(Prospect(3, 0.1, 0.03))
+    preview = looking(detect)
+    preview.ask(Prospect(3, 0.1, 0.03))
     begun.wait(10)
     for number in (4, 6, 8):
-        outlook.ask(Prospect(number, 0.1, 0.03))
+        preview.ask(Prospect(number, 0.1, 0.03))
     gate.set()
-    wait_for(outlook, Prospect(8, 0.1, 0.03))
+    wait_for(preview, Prospect(8, 0.1, 0.03))
     assert asked == [3, 8]
 
 
@@ -85,7 +85,7 @@ def test_an_outlook_that_cannot_be_prepared_is_not_taken_for_too_few_toss_ups(er
     def prepare():
         raise error
 
-    assert wait_for(Outlook(prepare), Prospect(3, 0.1, 0.03)) == View("unavailable")
+    assert wait_for(Preview(prepare), Prospect(3, 0.1, 0.03)) == View("unavailable")
 
 
 @pytest.mark.parametrize(("found", "counted"), [(3, 3), (5, 4), (70, 64)])
@@ -124,7 +124,7 @@ def test_the_line_says_no_more_than_the_count_where_nothing_can_be_worked_out():
     assert running_line(3, 1900, View("unavailable")) == "3 toss-ups found so far."
 
 
-def test_what_a_test_of_these_rows_could_find_is_worked_out(desk):
+def test_what_a_test_of_these_rows_could_find_is_worked_out(session):
     """Of 600 rows with rare positives, 8 toss-ups show a large asymmetry only."""
-    found = wait_for(desk.outlook, Prospect(8, 0.15, 0.03), seconds=120)
+    found = wait_for(session.preview, Prospect(8, 0.15, 0.03), seconds=120)
     assert 0.1 < found.asymmetry < 0.6

@@ -23,15 +23,15 @@ def test_a_wrong_token_gets_403(client):
         {"host": "127.0.0.1"},
     ],
 )
-def test_other_pages_cannot_post_answers(send, desk, headers):
+def test_other_pages_cannot_post_answers(send, session, headers):
     reply = answer(send, 0, "skip", headers=headers)
     assert reply.status_code == 403
-    assert desk.store.answers() == []
+    assert session.store.answers() == []
 
 
-def test_an_answer_without_an_origin_is_refused(desk):
+def test_an_answer_without_an_origin_is_refused(session):
     form = {"number": "0", "verdict": "skip"}
-    reply = Client(desk).ask("POST", f"/{TOKEN}/sit/Ada/answer", data=form)
+    reply = Client(session).ask("POST", f"/{TOKEN}/sit/Ada/answer", data=form)
     assert reply.status_code == 403
 
 
@@ -40,9 +40,9 @@ def test_other_pages_cannot_read_either(at, headers):
     assert at("sit/Ada", headers=headers).status_code == 403
 
 
-def test_other_pages_cannot_embed_a_picture(at, desk):
+def test_other_pages_cannot_embed_a_picture(at, session):
     headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
-    assert at(f"picture/{desk.sitting.cases[0]}/3", headers=headers).status_code == 403
+    assert at(f"picture/{session.plan.cases[0]}/3", headers=headers).status_code == 403
 
 
 def test_following_the_address_from_a_message_is_welcome(at):

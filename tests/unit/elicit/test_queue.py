@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenodds.elicit.queue import GAP, Queue
+from evenodds.elicit.questions import GAP, Queue
 
 CASES = tuple(range(100, 160))
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from evenodds.elicit.session import opening_lines
 from evenodds.elicit.show import NOT_RECORDED, Showing, as_words, choose_columns
-from evenodds.elicit.words import opening_lines
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_neither_name_nor_path_of_a_picture_is_shown(patients, folder):
     assert (there.text, gone.kind, gone.text) == ("", "missing", "picture not available")
 
 
-def test_cases_whose_picture_cannot_be_shown_are_counted_at_the_start(desk, folder):
-    assert not any("picture" in line for line in opening_lines(desk))
+def test_cases_whose_picture_cannot_be_shown_are_counted_at_the_start(session, folder):
+    assert not any("picture" in line for line in opening_lines(session))
     (folder / "pictures" / "scan.png").unlink()
-    assert opening_lines(desk)[-1] == (
+    assert opening_lines(session)[-1] == (
         "Warning: 24 of 24 cases name a picture that cannot be shown: it is not in "
         f"{folder}, larger than 50 MB, or no picture."
     )

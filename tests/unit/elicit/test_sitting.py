@@ -1,12 +1,12 @@
-"""Planning a sitting: quick with many features too."""
+"""Planning a session: quick with many features too."""
 
 import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.elicit.candidates import fitted_posterior
-from evenodds.elicit.sitting import MANY_FEATURES, spacing_posterior
-from evenodds.rows.source import read_rows
+from evenodds.elicit.plan import MANY_FEATURES, spacing_posterior
+from evenodds.elicit.questions import fitted_posterior
+from evenodds.rows.memory import read_rows
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ from dataclasses import replace
 import pytest
 
 from evenodds.elicit.answers import Verdict
-from evenodds.elicit.sitting import Sitting
+from evenodds.elicit.plan import SessionPlan
 from evenodds.elicit.store import Store
 from evenodds.errors import StorageError
 
-SITTING = Sitting(
+SITTING = SessionPlan(
     label="y",
     negative="no",
     positive="yes",
@@ -69,7 +69,7 @@ def test_a_second_start_goes_on_with_the_first_and_its_answers(store):
     """Both looked before either had begun; the answer came in between."""
     put(store, 0)
     second = Store.begin(store.path, replace(SITTING, seed=9))
-    found = (second.sitting, len(second.answers()))
+    found = (second.plan, len(second.answers()))
     second.close()
     put(store, 1)
     assert (found, len(store.answers())) == ((SITTING, 1), 2)
@@ -79,7 +79,7 @@ def test_starts_at_the_same_moment_agree_on_one_sitting(tmp_path):
     def start(seed):
         begun = Store.begin(tmp_path / "answers.db", replace(SITTING, seed=seed))
         begun.close()
-        return begun.sitting
+        return begun.plan
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(start, range(8)))) == 1
@@ -87,7 +87,7 @@ def test_starts_at_the_same_moment_agree_on_one_sitting(tmp_path):
 
 def test_what_a_sitting_is_about_comes_back(store):
     again = Store.open(store.path)
-    assert again.sitting == SITTING
+    assert again.plan == SITTING
     again.close()
 
 
@@ -197,7 +197,7 @@ def test_a_damaged_record_is_named(store, refused, record):
     with sqlite3.connect(store.path) as other:
         other.execute("UPDATE sitting SET record = ?", (record,))
     other.close()
-    with refused("answers.db is damaged: what the sitting is about cannot be read.", StorageError):
+    with refused("answers.db is damaged: what the session is about cannot be read.", StorageError):
         Store.open(store.path)
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenodds.elicit.sitting import plan_sitting
-from evenodds.elicit.testable import refuse_untestable
+from evenodds.elicit.plan import plan_session, refuse_untestable
 from evenodds.errors import InputError
 
 
@@ -66,10 +65,10 @@ def test_a_column_that_only_some_rows_fill_is_judged_by_all_of_them():
     y = (a + rng.logistic(size=120_000) > 0).astype(int)
     y[[5, 6]] = 0, 1
     table = pa.table({"a": a, "rare": rare, "y": y})
-    assert plan_sitting(table, label="y", features=("a", "rare"), seed=1).cases
+    assert plan_session(table, label="y", features=("a", "rare"), seed=1).cases
 
 
 def test_few_rows_are_counted_and_not_called_clear(refused):
     table = pa.table({"a": [0.0, 1.0, 2.0, 1.5], "y": [0, 1, 0, 1]})
-    with refused("there are 4 rows, and a sitting needs 8 to ask about.", InputError):
-        plan_sitting(table, label="y", features=("a",))
+    with refused("there are 4 rows, and a session needs 8 to ask about.", InputError):
+        plan_session(table, label="y", features=("a",))

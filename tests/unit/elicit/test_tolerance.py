@@ -35,7 +35,7 @@ def test_without_blur_a_toss_up_stays_one():
 
 
 @pytest.fixture
-def sitting(said):
+def plan(said):
     """Return a function that has an expert of known judgement answer evenly spread cases."""
 
     def sit(*, width=0.1, blur=0.05, lean=0.0, expert="Ada", n=4000, slider=False, seed=1):
@@ -57,54 +57,54 @@ def sitting(said):
 
 @pytest.mark.parametrize("slider", [False, True])
 @pytest.mark.parametrize(("width", "blur"), [(0.1, 0.02), (0.1, 0.05), (0.15, 0.1)])
-def test_width_and_blur_of_a_known_expert_are_found(sitting, width, blur, slider):
-    found = judged(sitting(width=width, blur=blur, slider=slider))
+def test_width_and_blur_of_a_known_expert_are_found(plan, width, blur, slider):
+    found = judged(plan(width=width, blur=blur, slider=slider))
     assert (found.width, found.blur) == (
         pytest.approx(width, rel=0.06),
         pytest.approx(blur, rel=0.1),
     )
 
 
-def test_the_tolerance_is_the_true_error_of_single_toss_ups(sitting):
+def test_the_tolerance_is_the_true_error_of_single_toss_ups(plan):
     """Error variance width^2/3 + blur^2, as a half-width."""
     width, blur = 0.12, 0.06
     rng = np.random.default_rng(3)
     truth = rng.uniform(0, 1, 400_000)
     called = np.abs(truth + blur * rng.standard_normal(truth.size) - 0.5) <= width
     error = sqrt(3 * np.mean((truth[called] - 0.5) ** 2))
-    known = judged(sitting(width=width, blur=blur))
+    known = judged(plan(width=width, blur=blur))
     assert known.tolerance(TossUp(0, 0.5, ("Ada",))) == pytest.approx(error, rel=0.06)
 
 
-def test_more_experts_behind_a_toss_up_blur_it_less(sitting):
-    known = judged(sitting(blur=0.1))
+def test_more_experts_behind_a_toss_up_blur_it_less(plan):
+    known = judged(plan(blur=0.1))
     alone, together = (known.tolerance(TossUp(0, 0.5, names)) for names in (("A",), ("A", "B")))
     assert together < alone
 
 
-def test_a_lean_between_experts_is_found(sitting):
+def test_a_lean_between_experts_is_found(plan):
     leans = {"Ada": -0.04, "Bob": 0.04}
     answers = [
         answer
         for seed, (name, lean) in enumerate(leans.items())
-        for answer in sitting(lean=lean, expert=name, seed=seed)
+        for answer in plan(lean=lean, expert=name, seed=seed)
     ]
     # Two experts: variance (0.08)^2 / 2 and the unseen one count alike; their mean has half.
     expected = sqrt(3 * (UNSEEN_LEAN**2 / 3 + 0.08**2 / 2) / 2 / 2)
     assert judged(answers).shared_tolerance == pytest.approx(expected, rel=0.05)
 
 
-def test_one_experts_lean_is_taken_as_stated(sitting):
-    assert judged(sitting(n=200), unseen_lean=0.05).shared_tolerance == pytest.approx(0.05)
+def test_one_experts_lean_is_taken_as_stated(plan):
+    assert judged(plan(n=200), unseen_lean=0.05).shared_tolerance == pytest.approx(0.05)
 
 
-def test_experts_who_agree_share_less(sitting):
-    answers = [a for name in ("Ada", "Bob") for a in sitting(expert=name, blur=0, n=400)]
+def test_experts_who_agree_share_less(plan):
+    answers = [a for name in ("Ada", "Bob") for a in plan(expert=name, blur=0, n=400)]
     assert judged(answers).shared_tolerance == pytest.approx(UNSEEN_LEAN / 2)
 
 
-def test_an_expert_who_named_hardly_any_counts_for_little(sitting, said):
-    answers = [*sitting(blur=0, n=400), said(200, "toss-up", expert="Bob")]
+def test_an_expert_who_named_hardly_any_counts_for_little(plan, said):
+    answers = [*plan(blur=0, n=400), said(200, "toss-up", expert="Bob")]
     assert judged(answers).shared_tolerance > 0.7 * UNSEEN_LEAN
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import evenodds as eo
+from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.noise_aware import FittedRows
-from evenodds.inference.null_test import null_statistic
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 METHODS = {
     "wald": eo.Wald(),

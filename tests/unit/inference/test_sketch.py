@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import evenodds as eo
-from evenodds.inference.sketching import MOST_ANCHORS
+from evenodds.inference.figure_data import MOST_ANCHORS
 
 NOISE = eo.ClassConditionalNoise(alpha=0.3, beta=0.05)
 
@@ -108,8 +108,8 @@ def test_rows_between_the_boundaries_are_counted(result):
 
 
 def test_labels_that_are_never_a_toss_up_have_no_noisy_boundary():
-    from evenodds.inference.sketching import noisy_boundary
-    from evenodds.model.noisy_sums import NoisyPoint
+    from evenodds.inference.figure_data import noisy_boundary
+    from evenodds.model.noisy_likelihood import NoisyPoint
 
     assert noisy_boundary(NoisyPoint(np.zeros(2), rate=0.3, asymmetry=0.5)) is None
 
@@ -170,9 +170,9 @@ def test_many_anchors_are_shown_from_the_lowest_to_the_highest(drawn):
 
 
 def test_the_rows_of_many_are_summed_on_a_sample(monkeypatch, drawn, anchors):
-    monkeypatch.setattr("evenodds.model.noisy_problem.MANY_ROWS", 1500)
-    monkeypatch.setattr("evenodds.model.noisy_problem.SMALL_SAMPLE", 1000)
-    monkeypatch.setattr("evenodds.model.noisy_problem.THINNING", 2)
+    monkeypatch.setattr("evenodds.model.noisy_likelihood.MANY_ROWS", 1500)
+    monkeypatch.setattr("evenodds.model.noisy_likelihood.SMALL_SAMPLE", 1000)
+    monkeypatch.setattr("evenodds.model.noisy_likelihood.THINNING", 2)
     for method in ("boundary", "wald"):
         sketch = eo.asymmetry_test(*drawn, anchors, method=method).sketch
         assert sketch.n_rows_seen == 1000

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evenodds.model.audit_terms import AuditTerms, KnownRows
-from evenodds.model.noisy_sums import NoisyPoint
+from evenodds.model.noisy_likelihood import AuditTerms, KnownRows, NoisyPoint
 
 POINT = NoisyPoint(np.array([-0.4, 1.1, 0.3]), 0.2, 0.06)
 

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.equations import AnchorEquations
-from evenodds.inference.null_fits import NullFits
-from evenodds.inference.weights import equal_weights
-from evenodds.model.batch import PairProducts, batches, fit_batch
+from evenodds.inference.null_fits import AnchorEquations, NullFits, equal_weights
 from evenodds.model.logistic import climb
-from evenodds.model.noisy import climb_noisy, find_tops
+from evenodds.model.many_fits import PairProducts, batches, fit_batch
 from evenodds.model.noisy_batch import BatchProblem
-from evenodds.model.noisy_problem import NoisyProblem
-from evenodds.rows.source import read_rows
+from evenodds.model.noisy_fit import climb_noisy, find_tops
+from evenodds.model.noisy_likelihood import NoisyProblem
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import many_features, skewed, two_bells
 
 
@@ -58,8 +56,8 @@ def test_products_made_in_pieces_give_the_same(monkeypatch):
     rng = np.random.default_rng(2)
     design, weights = rng.normal(size=(301, 4)), rng.random((5, 301))
     kept = PairProducts.of(design).grams(weights)
-    monkeypatch.setattr("evenodds.model.batch.MOST_KEPT_PRODUCTS", 0)
-    monkeypatch.setattr("evenodds.model.batch.BATCH_NUMBERS", 500)
+    monkeypatch.setattr("evenodds.model.many_fits.MOST_KEPT_PRODUCTS", 0)
+    monkeypatch.setattr("evenodds.model.many_fits.BATCH_NUMBERS", 500)
     assert np.allclose(PairProducts.of(design).grams(weights), kept, rtol=1e-13)
 
 

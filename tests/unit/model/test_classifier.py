@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evenodds as eo
 from evenodds.model.robust import fit_robust
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 TRUE = np.array([-1.0, 2.0, -1.5])
 

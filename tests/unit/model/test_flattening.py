@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.flattening import flattening_statistic
+from evenodds.model.curve_shape import flattening_statistic
 from evenodds.model.logistic import fit_rows
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import two_bells
 
 

@@ -5,9 +5,9 @@ import pytest
 import statsmodels.api as sm
 
 import evenodds as eo
-from evenodds.model import logistic, solver
+from evenodds.model import logistic, newton
 from evenodds.model.logistic import fit_rows
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 
 def draw(n, share, seed=1):
@@ -147,7 +147,7 @@ def test_a_rare_category_among_many_rows_is_fitted():
 
 
 def test_a_fit_that_does_not_settle_says_why(refused, labelled, monkeypatch):
-    monkeypatch.setattr(solver, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(newton, "MAX_ITERATIONS", 1)
     text = "the fit stopped after 1 iterations because the steps did not shrink: the labels are alm"
     with refused(text, eo.ConvergenceError):
         eo.fit_logistic(labelled.X, labelled.y)

@@ -6,28 +6,21 @@ import pickle
 import numpy as np
 import pytest
 
-from evenodds.model.bending.bent_curve import (
+from evenodds.model.bent_curve import (
     BendingDesign,
     BendingSums,
     BendingVariance,
     GroupedBendingScores,
 )
-from evenodds.model.covariance import GroupedScores, SquaredScores
-from evenodds.model.curve_bins import CurveBins
-from evenodds.model.flattening import FlatteningSums
-from evenodds.model.losses.corrected import corrected_loss
-from evenodds.model.losses.risk import RiskSum
-from evenodds.model.noisy_groups import GroupedNoisyScores
-from evenodds.model.noisy_link import BendSums
-from evenodds.model.noisy_starts import IndexCounts, IndexMoments
-from evenodds.model.noisy_sums import NoisyPoint, NoisyScore, NoisySums
-from evenodds.model.plane import CellCounts, Projection
+from evenodds.model.covariance import GroupedNoisyScores, GroupedScores, SquaredScores
+from evenodds.model.curve_shape import BendSums, CellCounts, CurveBins, FlatteningSums, Projection
+from evenodds.model.noisy_fit import IndexCounts, IndexMoments
+from evenodds.model.noisy_likelihood import NoisyPoint, NoisyScore, NoisySums
+from evenodds.model.risk import RiskSum, corrected_loss
 from evenodds.model.separation import Disagreements, Extremes, Frame, SignedRows
 from evenodds.model.sums import Information, Moments, Score, WeightedGram
 from evenodds.noise import ClassConditionalNoise
-from evenodds.rows.base import Block, PositiveWeight
-from evenodds.rows.missing import MissingPlaces
-from evenodds.rows.span import Span
+from evenodds.rows.base import Block, MissingPlaces, PositiveWeight, Span
 
 N_ROWS, N_GROUPS = 90, 7
 # Either side of the width where the product of features changes its method.

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evenodds.model.plane import IndexShape, Projection
-from evenodds.rows.source import read_rows
+from evenodds.model.curve_shape import IndexShape, Projection
+from evenodds.rows.memory import read_rows
 
 COEFFICIENTS = np.array([0.3, 0.1, -2.0, 0.5, 1.0])
 

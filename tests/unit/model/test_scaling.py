@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.scaling import Scaling, ShiftedCurve
+from evenodds.model.sums import Scaling, ShiftedCurve
 
 
 def test_scales_are_powers_of_two():

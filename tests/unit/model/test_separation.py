@@ -7,7 +7,7 @@ import pytest
 import evenodds as eo
 from evenodds.model import separation
 from evenodds.model.separation import refuse_separation
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenodds.model.solver import Evaluation, Pilot, Sample, chord, guided_newton, newton
+from evenodds.model.newton import Evaluation, Pilot, Sample, chord, guided_newton, newton
 
 
 class Hill:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.stack import STACK_NUMBERS, fit_stack, samples_in_a_stack
+from evenodds.model.many_fits import STACK_NUMBERS, fit_stack, samples_in_a_stack
 from evenodds.simulation.worlds import find_world
 
 WORLDS = ["paper", "rare", "skewed", "many features", "heavy tails", "correlated"]

@@ -6,9 +6,9 @@ from statsmodels.stats.proportion import power_proportions_2indep
 
 import evenodds as eo
 from evenodds.errors import InputError
+from evenodds.inference.audit.audit_test import audit_pvalue
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.door import audit_pvalue
-from evenodds.planning.given_power import given_power
+from evenodds.planning.audit_size import given_power
 
 NOISE = eo.ClassConditionalNoise(alpha=0.2, beta=0.1)
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 import evenodds as eo
-from evenodds.inference.null_test import null_statistic
-from evenodds.planning.exemplary import (
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.planning.expected_data import (
     FINE,
     AnchorPlan,
     Examples,
@@ -14,7 +14,7 @@ from evenodds.planning.exemplary import (
     WaldCentres,
     centres,
 )
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import find_world
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)

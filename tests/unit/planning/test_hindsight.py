@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtri
 
 import evenodds as eo
-from evenodds.planning.hindsight import could_have_found
+from evenodds.planning.achieved_power import could_have_found
 from evenodds.simulation.worlds import find_world
 
 

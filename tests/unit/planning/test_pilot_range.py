@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.planning.correction import Point
-from evenodds.planning.pilot_range import rows_range
-from evenodds.planning.question import read_question
+from evenodds.planning.plan import rows_range
+from evenodds.planning.power import Point, read_question
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
 CURVE = [-1.5, 2.0, 1.0]

@@ -5,9 +5,8 @@ import pytest
 
 import evenodds as eo
 from evenodds.planning.plan import make_plan
-from evenodds.planning.question import read_question
-from evenodds.planning.search import leaning
-from evenodds.planning.solve import plan_asymmetry
+from evenodds.planning.power import read_question
+from evenodds.planning.solve import leaning, plan_asymmetry
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
 WALD = {"method": "wald", "tolerance": 0.0}

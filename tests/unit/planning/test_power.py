@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.planning.summary import wald_power
+from evenodds.planning.paper_power import wald_power
 from evenodds.simulation.worlds import find_world
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)

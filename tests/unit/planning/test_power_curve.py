@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.planning.hindsight import could_have_found, power_curve
+from evenodds.planning.achieved_power import could_have_found, power_curve
 
 
 @pytest.fixture(scope="module", params=["two-sided", "greater", "less"])

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 import evenodds as eo
-from evenodds.planning.exemplary import MOST_ANCHORS
+from evenodds.planning.expected_data import MOST_ANCHORS
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
 SUMMARY = eo.AnchorVariance(single=0.01, floor=0.002, n_rows=1000)

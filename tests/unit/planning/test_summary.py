@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from evenodds.noise import ClassConditionalNoise, UniformNoise
-from evenodds.planning.summary import AnchorVariance, Centre, type_two_ratio, wald_power
+from evenodds.planning.paper_power import AnchorVariance, Centre, type_two_ratio, wald_power
 
 NOISE = ClassConditionalNoise(0.3, 0.1)
 N_DRAWS = 200_000

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit
 
 import evenodds as eo
-from evenodds.report.view import View
+from evenodds.report.sheet import View
 
 TOSS_UPS = [[1.0, -1.0], [0.5, -0.5], [-1.5, 1.5]]
 # What nobody calls a class or a column, and what must never be run or read as a formula.

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.report.sheets import sheet_of
-from evenodds.report.view import View
+from evenodds.report.sheet import View, sheet_of
 
 
 def _audit(kept_positive, lost_positive, lost_negative, kept_negative, **options):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.report.captions import caption
-from evenodds.report.figures import PICTURES
+from evenodds.report.asymmetry import PICTURES, caption
 
 
 def words(result, kind, view):

@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from evenodds.inference.contour.results import (
+from evenodds.inference.contour.result import (
     Agreement,
     Contour,
     ContourTestResult,
     Rung,
     Wider,
 )
-from evenodds.report.contour_words import headline, next_steps, verdict
-from evenodds.report.sheets import sheet_of
-from evenodds.report.view import View
+from evenodds.report.contour import headline, next_steps, verdict
+from evenodds.report.sheet import View, sheet_of
 
 NAMES = ("clean", "uniform", "class-conditional")
 SIZES = {"uniform": 0.1, "asymmetry": 0.2, "hard cases": 0.2, "sure cases": 0.2}

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit
 
 import evenodds as eo
-from evenodds.planning.hindsight import could_have_found, power_curve
-from evenodds.report.figures import PICTURES
+from evenodds.planning.achieved_power import could_have_found, power_curve
+from evenodds.report.asymmetry import PICTURES
 
 KINDS = list(PICTURES)
 

@@ -10,8 +10,8 @@ import pytest
 
 import evenodds as eo
 from evenodds.report.html import Source, render_report
-from evenodds.report.verdict import headline, next_steps, verdict
-from evenodds.report.view import View
+from evenodds.report.sheet import View
+from evenodds.report.wording import headline, next_steps, verdict
 
 
 def page_of(result, **source):

@@ -7,10 +7,9 @@ import pytest
 from matplotlib.patches import Rectangle
 
 import evenodds as eo
-from evenodds.inference.multiclass.results import SplitRecord
+from evenodds.inference.multiclass.result import SplitRecord
 from evenodds.inference.results import Diagnostic
-from evenodds.report.sheets import sheet_of
-from evenodds.report.view import View
+from evenodds.report.sheet import View, sheet_of
 
 CHECKS = tuple(
     Diagnostic(name=name, message=f"{name}.", concern=False)

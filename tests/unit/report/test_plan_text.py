@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 import evenodds as eo
-from evenodds.planning.pilot_range import RowsRange
-from evenodds.planning.plan import make_plan
-from evenodds.report.plan_figure import plan_figure
-from evenodds.report.plan_text import describe_plan, plan_checks, plan_verdict
+from evenodds.planning.plan import RowsRange, make_plan
+from evenodds.report.class_figures import plan_figure
+from evenodds.report.plan import describe_plan, plan_checks, plan_verdict
 from evenodds.simulation.rejection import RejectionRate
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.report.reproduce import python_call
+from evenodds.report.asymmetry import python_call
 
 POINTS = np.array([[0.0, 0.0], [1.0, -1.0], [-2.0, 2.0]])
 

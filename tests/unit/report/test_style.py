@@ -64,7 +64,7 @@ def test_no_date_is_written(tmp_path):
 
 def test_drawing_leaves_pyplot_alone():
     code = (
-        "import sys, evenodds.study.power_figure as p; p.power_figure();"
+        "import sys, evenodds.study.paper as p; p.power_figure();"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from evenodds.report.svg import inline_svg
+from evenodds.report.html import inline_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,10 +1,8 @@
 import pytest
 
 import evenodds as eo
-from evenodds.report.sheet import SheetTable
-from evenodds.report.sheets import sheet_of
+from evenodds.report.sheet import SheetTable, View, sheet_of
 from evenodds.report.text import WIDTH, describe, tabulated
-from evenodds.report.view import View
 
 
 @pytest.fixture(scope="module")

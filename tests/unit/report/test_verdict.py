@@ -8,8 +8,9 @@ import pytest
 
 import evenodds as eo
 from evenodds.inference.profile import ConfidenceInterval, Profile
-from evenodds.report.asymmetry_sheet import asymmetry_sheet
-from evenodds.report.verdict import (
+from evenodds.report.asymmetry import asymmetry_sheet
+from evenodds.report.sheet import View
+from evenodds.report.wording import (
     headline,
     next_steps,
     prior_verdict,
@@ -18,7 +19,6 @@ from evenodds.report.verdict import (
     show_pvalue,
     verdict,
 )
-from evenodds.report.view import View
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenodds.rows.reading import Reading, read_table
-from evenodds.rows.roles import Columns
+from evenodds.rows.labels import Columns
+from evenodds.rows.table_rows import Reading, read_table
 
 N_ROWS = 600
 

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
-from evenodds.rows.encoding.allowed_terms import ELEMENTWISE, environment
-from evenodds.rows.encoding.formula_text import FormulaText
+from evenodds.rows.formula_syntax import ELEMENTWISE, FormulaText, environment
 
 WRITE = "open('{canary}', 'w').write('x')"
 SYSTEM = "__import__('os').system('touch {canary}')"
@@ -207,7 +206,7 @@ def test_what_a_formula_may_say(data, formula, expected):
     "formula", ["bs(x1, df=4)", "cr(x1, df=3)", "cc(x1, 3)", "scale(x1)", "center(x1)"]
 )
 def test_a_row_is_encoded_the_same_whatever_is_read_with_it(data, formula):
-    from evenodds.rows.door import read_data
+    from evenodds.rows.read import read_data
 
     rows = read_data(data, "label", formula=formula)
     (_, batch), *_ = rows.table.batches(rows.encoding.columns)

@@ -9,7 +9,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.rows.anchor_points import NUMBERING, SharedRows, refuse_the_data
-from evenodds.rows.door import read_data
+from evenodds.rows.read import read_data
 
 N_ROWS = 400
 LABELS = "has the label column 'label': anchors are cases that an expert judged"

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 import evenodds as eo
-from evenodds.rows import reading
-from evenodds.rows.tables import spool
+from evenodds.rows import open_table, table_rows
 
 N_ROWS = 3000
 NAMES = ["age", "dose"]
@@ -104,8 +103,8 @@ def test_every_form_gives_the_same_statistic(forms, reference, form, method):
 def test_a_table_too_large_for_memory_gives_the_same_statistic(
     forms, reference, form, method, monkeypatch
 ):
-    monkeypatch.setattr(reading, "HELD_BYTES", 0)
-    monkeypatch.setattr(spool, "HELD_BYTES", 0)
+    monkeypatch.setattr(table_rows, "HELD_BYTES", 0)
+    monkeypatch.setattr(open_table, "HELD_BYTES", 0)
     result = eo.asymmetry_test(*forms[form], eo.Anchors(ANCHORS), method=method)
     assert result.statistic == pytest.approx(reference[method], rel=1e-10)
 
@@ -128,7 +127,7 @@ def test_many_rows_stream_to_the_same_statistic(many, monkeypatch, method):
     path, X, y = many
     anchors = eo.Anchors([[0.5, 0.0, 0.0], [0.0, -1.0, 0.5]])
     expected = eo.asymmetry_test(X, y, anchors, method=method)
-    monkeypatch.setattr(reading, "HELD_BYTES", 0)
+    monkeypatch.setattr(table_rows, "HELD_BYTES", 0)
     found = eo.asymmetry_test(path, "y", anchors, method=method)
     assert found.statistic == pytest.approx(expected.statistic, rel=1e-10)
 
@@ -136,7 +135,7 @@ def test_many_rows_stream_to_the_same_statistic(many, monkeypatch, method):
 def test_many_rows_stream_to_the_same_covariance(many, monkeypatch):
     path, X, y = many
     expected = eo.fit_logistic(X, y, covariance="sandwich")
-    monkeypatch.setattr(reading, "HELD_BYTES", 0)
+    monkeypatch.setattr(table_rows, "HELD_BYTES", 0)
     found = eo.fit_logistic(path, "y", covariance="sandwich")
     assert found.covariance == pytest.approx(expected.covariance, rel=1e-10)
 

@@ -8,9 +8,8 @@ import pytest
 from formulaic import model_matrix
 
 import evenodds as eo
-from evenodds.rows import reading
-from evenodds.rows.encoding import teaching
-from evenodds.rows.tables import spool
+from evenodds.rows import formula as teaching
+from evenodds.rows import open_table, table_rows
 
 N_ROWS = 4000
 FORMULA = "log1p(size) + poly(age, 2) + bs(dose, df=5) + C(site) + C(code)"
@@ -85,8 +84,8 @@ def test_a_formula_gives_the_columns_of_formulaic(data):
 def test_a_streamed_formula_gives_what_memory_gives(data, files, monkeypatch, name, taught):
     monkeypatch.setattr(teaching, "TEACHING_ROWS", taught)
     expected = coefficients(data, "y", formula=FORMULA)
-    monkeypatch.setattr(reading, "HELD_BYTES", 0)
-    monkeypatch.setattr(spool, "HELD_BYTES", 0)
+    monkeypatch.setattr(table_rows, "HELD_BYTES", 0)
+    monkeypatch.setattr(open_table, "HELD_BYTES", 0)
     found = coefficients(files / name, "y", formula=FORMULA)
     assert found == pytest.approx(expected, rel=1e-10)
 
@@ -101,7 +100,7 @@ def test_a_polynomial_of_few_teaching_rows_spans_the_same_curves(data, cases, mo
 
 
 def test_learning_from_some_rows_is_said(data, monkeypatch):
-    from evenodds.rows.encoding import formula
+    from evenodds.rows import formula
 
     for module in (teaching, formula):
         monkeypatch.setattr(module, "TEACHING_ROWS", 300)
@@ -131,7 +130,7 @@ def test_anchors_taken_from_rows_of_text(data):
 
 
 def test_an_encoding_can_be_sent_elsewhere(files):
-    from evenodds.rows.door import read_data
+    from evenodds.rows.read import read_data
 
     rows = read_data(files / "rows.parquet", "y", formula=FORMULA)
     encoding = pickle.loads(pickle.dumps(rows.reader.encoding))

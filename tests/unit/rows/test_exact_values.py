@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 import evenodds as eo
-from evenodds.rows.door import read_data
+from evenodds.rows.read import read_data
 
 LONG = 2**53
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import evenodds as eo
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 NAMES = ("age", "dose")
 

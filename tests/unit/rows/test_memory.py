@@ -7,7 +7,7 @@ import pytest
 import evenodds as eo
 from evenodds.model.logistic import fit_rows
 from evenodds.rows.base import rows_in_a_block
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 
 class Seen:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import evenodds as eo
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 
 def forms(whole):

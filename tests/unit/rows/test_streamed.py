@@ -9,9 +9,9 @@ import evenodds as eo
 from evenodds.model.logistic import fit_rows
 from evenodds.model.sums import Moments
 from evenodds.rows import streamed as streamed_module
-from evenodds.rows.source import read_rows
+from evenodds.rows import tables
+from evenodds.rows.memory import read_rows
 from evenodds.rows.streamed import sum_part
-from evenodds.rows.tables import parquet
 
 SOURCES = ["rows.csv", "rows.tsv", "rows.parquet", "rows.feather", "parts_csv", "parts_parquet"]
 GLOBS = ["parts_csv/*.csv", "parts_*/part?.parquet"]
@@ -70,7 +70,7 @@ def test_a_sample_has_the_rows_that_memory_would_give(written, streamed):
 
 def test_a_peek_takes_the_beginnings_of_random_parts(written, streamed, monkeypatch):
     monkeypatch.setattr(streamed_module, "PARTS_TO_PEEK_AT", 3)
-    monkeypatch.setattr(parquet, "PART_ROWS", 130)
+    monkeypatch.setattr(tables, "PART_ROWS", 130)
     rows = streamed()
     rows.held = None
     (block,) = blocks(rows.peeked(10, np.random.default_rng(3)))
@@ -81,7 +81,7 @@ def test_a_peek_takes_the_beginnings_of_random_parts(written, streamed, monkeypa
 
 def test_a_peek_at_small_parts_still_finds_enough_rows(streamed, monkeypatch):
     monkeypatch.setattr(streamed_module, "PARTS_TO_PEEK_AT", 2)
-    monkeypatch.setattr(parquet, "PART_ROWS", 1)
+    monkeypatch.setattr(tables, "PART_ROWS", 1)
     rows = streamed()
     rows.held = None
     assert rows.peeked(2, np.random.default_rng(3)).n_rows == 300

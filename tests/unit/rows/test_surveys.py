@@ -5,14 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-from evenodds.rows.encoding.levels import SeenTexts
-from evenodds.rows.encoding.probability import FirstOutside
-from evenodds.rows.encoding.teaching import TeachingRows
-from evenodds.rows.facts import Facts, distinct
-from evenodds.rows.reading import Marked
-from evenodds.rows.roles import Columns
-from evenodds.rows.selection import OtherThanZeroOne, Selection
-from evenodds.rows.tables.opening import open_table
+from evenodds.rows.encoding import FirstOutside, SeenTexts
+from evenodds.rows.formula import TeachingRows
+from evenodds.rows.labels import Columns, Facts, distinct
+from evenodds.rows.open_table import open_table
+from evenodds.rows.table_rows import Marked
+from evenodds.rows.tables import OtherThanZeroOne, Selection
 
 EVERY_ROW = Selection()
 MARKED = Selection("toss_up", "true or false", ("age",))
@@ -62,13 +60,13 @@ def found(survey):
 
 @pytest.mark.parametrize("empty", SURVEYS.values(), ids=SURVEYS)
 def test_parts_seen_apart_tell_what_the_whole_tells(monkeypatch, table, empty):
-    monkeypatch.setattr("evenodds.rows.encoding.levels.MOST_LEVELS", 10_000)
+    monkeypatch.setattr("evenodds.rows.encoding.MOST_LEVELS", 10_000)
     whole = table.surveyed(pickle.loads(pickle.dumps(empty)))
     assert found(seen_apart(table, empty)) == found(whole)
 
 
 def test_teaching_rows_are_the_same_few_however_the_table_is_cut(monkeypatch, table):
-    monkeypatch.setattr("evenodds.rows.encoding.teaching.TEACHING_ROWS", 40)
+    monkeypatch.setattr("evenodds.rows.formula.TEACHING_ROWS", 40)
     empty = SURVEYS["teaching"]
     whole = table.surveyed(pickle.loads(pickle.dumps(empty)))
     apart = found(seen_apart(table, empty))

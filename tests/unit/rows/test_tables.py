@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenodds as eo
-from evenodds.rows.encoding.teaching import teaching_rows
-from evenodds.rows.selection import Selection
-from evenodds.rows.tables import parquet, spool
-from evenodds.rows.tables.arrow import hold
-from evenodds.rows.tables.opening import open_table
+from evenodds.rows import open_table as spool
+from evenodds.rows import tables
+from evenodds.rows.formula import teaching_rows
+from evenodds.rows.open_table import open_table
+from evenodds.rows.tables import Selection, hold
 
 
 def read(table):
@@ -80,14 +80,14 @@ def test_a_column_that_begins_empty_takes_the_type_of_its_values(tmp_path, value
 
 
 def test_small_row_groups_are_read_together(written, monkeypatch):
-    monkeypatch.setattr(parquet, "PART_ROWS", 200)
+    monkeypatch.setattr(tables, "PART_ROWS", 200)
     table = open_table(written.folder / "rows.parquet")
     assert [part.n_rows for part in table.parts] == [260, 260, 80]
 
 
 def test_a_part_that_gives_other_rows_than_it_promised_is_refused(refused, written):
     table = open_table(written.folder / "rows.parquet")
-    part = parquet.ParquetPart(table.parts[0].stamp, (0,), 131)
+    part = tables.ParquetPart(table.parts[0].stamp, (0,), 131)
     lying = type(table)(table.name, table.schema, (part,))
     with refused("gave 130 rows where 131 were expected: it is damaged, or has changed"):
         read(lying)
@@ -142,7 +142,7 @@ def test_an_empty_list_of_files_is_refused(refused):
 
 
 def test_teaching_rows_do_not_depend_on_batches(monkeypatch):
-    monkeypatch.setattr("evenodds.rows.encoding.teaching.TEACHING_ROWS", 100)
+    monkeypatch.setattr("evenodds.rows.formula.TEACHING_ROWS", 100)
     data = pa.table({"a": np.random.default_rng(1).normal(size=5000)})
     chunked = pa.concat_tables([data[:13], data[13:900], data[900:]])
     found = [teaching_rows(hold(each, "X"), ["a"], Selection()) for each in (data, chunked)]
@@ -150,7 +150,7 @@ def test_teaching_rows_do_not_depend_on_batches(monkeypatch):
 
 
 def test_teaching_rows_hold_the_extremes(monkeypatch):
-    monkeypatch.setattr("evenodds.rows.encoding.teaching.TEACHING_ROWS", 100)
+    monkeypatch.setattr("evenodds.rows.formula.TEACHING_ROWS", 100)
     data = pa.table({"a": np.random.default_rng(1).normal(size=5000)})
     taught = teaching_rows(hold(data, "X"), ["a"], Selection())["a"].to_numpy()
     assert (taught.min(), taught.max()) == (data["a"].to_numpy().min(), data["a"].to_numpy().max())

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evenodds.model.softmax.flips import uniform_flips
-from evenodds.simulation.classes import four_bells, relabel
+from evenodds.model.softmax import uniform_flips
+from evenodds.simulation.worlds import four_bells, relabel
 
 WORLD = four_bells(lopsided=True)
 

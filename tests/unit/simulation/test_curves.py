@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenodds.simulation.curves import LOGISTIC, BentIndex, LinearIndex, PlateauLink, ProbitLink
+from evenodds.simulation.world import LOGISTIC, BentIndex, LinearIndex, PlateauLink, ProbitLink
 
 POINTS = np.random.default_rng(1).normal(size=(40, 2))
 WANTED = np.linspace(-3, 3, 40)

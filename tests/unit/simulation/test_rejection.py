@@ -9,8 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import evenodds as eo
 from evenodds.simulation.parallel import carry_out
-from evenodds.simulation.rejection import wilson_interval
-from evenodds.simulation.setting import PValues, Setting
+from evenodds.simulation.rejection import PValues, Setting, wilson_interval
 from evenodds.simulation.worlds import find_world
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.25)

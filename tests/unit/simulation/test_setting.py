@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.simulation.setting import PValues, Setting
+from evenodds.simulation.rejection import PValues, Setting
 from evenodds.simulation.worlds import find_world
 
 RUNS = range(5)

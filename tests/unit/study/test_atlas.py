@@ -10,8 +10,15 @@ import pytest
 import evenodds as eo
 from evenodds.simulation.rejection import rejection_rate
 from evenodds.simulation.worlds import WORLDS
-from evenodds.study.atlas import atlas_verdicts, measure_atlas, run_atlas_study
-from evenodds.study.atlas_cells import BASELINES, GRIDS, UNEQUAL, atlas_settings
+from evenodds.study.atlas import (
+    BASELINES,
+    GRIDS,
+    UNEQUAL,
+    atlas_settings,
+    atlas_verdicts,
+    measure_atlas,
+    run_atlas_study,
+)
 
 DOCS = Path(__file__).parents[3] / "docs"
 METHODS = ("boundary", "joint", "wald")

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenodds.study.columns import in_order, only_where, read_columns
+from evenodds.study.tables import in_order, only_where, read_columns
 
 TABLE = {
     "method": np.array(["wald", "boundary", "wald"]),

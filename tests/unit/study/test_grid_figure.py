@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenodds.study.grid_figure import QUANTILES, grid_figure
+from evenodds.study.paper import QUANTILES, grid_figure
 
 SIZES, TOLERANCES, ANCHORS = (500, 2000), (0.0, 0.05, 0.1), (1, 4)
 

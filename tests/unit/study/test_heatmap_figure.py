@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
-from evenodds.study.heatmap_cells import COLUMNS
-from evenodds.study.heatmap_figure import level_figure, power_heatmap_figure
+from evenodds.study.atlas import COLUMNS, level_figure, power_heatmap_figure
 
 METHODS, WORLDS, SIZES = ("wald", "boundary"), ("paper", "rare"), ((500, 1), (500, 8), (2000, 1))
 # Of 500 runs, by (alpha, beta); the wald test breaks down in the rare world at rate 0.2.

@@ -5,8 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenodds as eo
-from evenodds.study.paper import rejection_rates, run_paper_study
-from evenodds.study.paper_grid import NOISES, paper_pvalues
+from evenodds.study.paper import NOISES, paper_pvalues, rejection_rates, run_paper_study
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from scipy import stats
 
 import evenodds as eo
 from evenodds.simulation.worlds import WORLDS, two_bells
-from evenodds.study.paper_grid import (
+from evenodds.study.paper import (
     ANCHOR_NUMBERS,
     NOISES,
     TOLERANCES,

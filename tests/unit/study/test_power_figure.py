@@ -3,9 +3,9 @@ import pytest
 
 from evenodds.model.logistic import fit_logistic
 from evenodds.noise import ClassConditionalNoise
-from evenodds.planning.summary import wald_power
+from evenodds.planning.paper_power import wald_power
 from evenodds.simulation.worlds import two_bells
-from evenodds.study.power_figure import (
+from evenodds.study.paper import (
     PAPER_ANCHORS,
     PAPER_WORLD_FLOOR_SHARE,
     power_curve,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.losses.catalogue import margin_losses
-from evenodds.study.densities_figure import noisy_boundary
-from evenodds.study.remedies import NOISES, REMEDIES, SHARES, Remedy, boundary_move, remedies_table
+from evenodds.model.losses import margin_losses
+from evenodds.study.losses import NOISES, REMEDIES, SHARES, Remedy, boundary_move, remedies_table
+from evenodds.study.noise_figures import noisy_boundary
 
 PAGE = Path(__file__).parents[3] / "docs" / "robust.md"
 RARE = SHARES["rare"]

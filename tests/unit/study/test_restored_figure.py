@@ -3,7 +3,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.contour import ContourSet
 
-from evenodds.study.restored_figure import CORRECTED_LINE, PLAIN_LINE, restored_figure
+from evenodds.study.losses import CORRECTED_LINE, PLAIN_LINE, restored_figure
 
 RUNS = 4
 

@@ -80,7 +80,7 @@ document.addEventListener("scroll", tellMore, { passive: true });
 const line = document.getElementById("line");
 
 async function refreshLine() {
-  const answer = await fetch(line.dataset.outlook).catch(() => null);
+  const answer = await fetch(line.dataset.preview).catch(() => null);
   if (!answer || !answer.ok) return;
   const news = await answer.json();
   if (!news.working) line.textContent = news.line;

@@ -1,14 +1,16 @@
 """What an audit test returns: counts, numbers and a table of z."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
-from evenodds.inference.audit.by_given import AuditByGiven
-from evenodds.inference.audit.counts import Flips
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from evenodds.inference.audit.counts import Flips, Grouping, Quantity, restored, worth
 from evenodds.inference.audit.exact import clopper_pearson
-from evenodds.inference.audit.groups import Grouping, Quantity, restored, worth
-from evenodds.inference.audit.inverting import inverted
-from evenodds.inference.presented import Presented
+from evenodds.inference.audit.score import AuditByGiven
+from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import (
     Alternative,
     ConfidenceInterval,
@@ -16,10 +18,32 @@ from evenodds.inference.profile import (
     Profile,
     Reference,
 )
-from evenodds.inference.provenance import versions_in_use
-from evenodds.inference.results import SCHEMA_VERSION, Diagnostic, whole_fields
-from evenodds.inference.wilson import wilson_interval
+from evenodds.inference.results import (
+    SCHEMA_VERSION,
+    Diagnostic,
+    Presented,
+    versions_in_use,
+    whole_fields,
+)
 from evenodds.validation import check_between
+
+# How far inside the scale its ends are tried: on them the fit degenerates.
+EDGE = 1e-9
+
+
+def inverted(z: Callable[[float], float], estimate: float, level: float) -> tuple[float, float]:
+    """Return the rates that are not rejected at ``1 - level``."""
+    critical = float(-ndtri((1 - level) / 2))
+    return _end(z, estimate, EDGE, critical), _end(z, estimate, 1 - EDGE, -critical)
+
+
+def _end(z: Callable[[float], float], estimate: float, limit: float, critical: float) -> float:
+    """Return where z passes its critical value on the way to the limit, or the scale's end."""
+    scale_end = 0.0 if limit < 0.5 else 1.0
+    if abs(estimate - scale_end) <= EDGE or abs(z(limit)) <= abs(critical):
+        return scale_end
+    return float(brentq(lambda rate: z(rate) - critical, estimate, limit, xtol=1e-10))
+
 
 SampledBy = Literal["random", "true", "given"]
 

@@ -1,4 +1,10 @@
-r"""The ladder of noise models on the contours: clean, uniform, class-conditional.
+"""The ladder of noise models on the contours: clean, uniform, class-conditional, and wider.
+
+A mean over anchors keeps a line a line, so a group may hold posteriors that differ a little:
+the mean posterior of the labels is set against the mean of what was stated.
+
+Estimates of a smooth curve hardly move against each other in some directions. What little they
+do there is bias, not chance: such directions are left out, by the estimates' own covariance.
 
 With P the stated and e the estimated noisy posteriors of the contours, each rung is a linear
 model of what the labels add, ``e - P = X rates``:
@@ -11,16 +17,160 @@ fitted by generalised least squares with covariance ``C_e + c^2 C_P``; an error 
 posterior moves e by the slope c of the line, so the weights are iterated. A share of labels
 estimated near 0 or 1 looks surer than it is: C_e is that of the rung where this is larger (theory
 page, "Contours"). Each rung is tested against everything above it.
+
+Under class-conditional noise the share of positive labels depends on a case through its true
+posterior only, so it is the same all along a contour. Within the contours it is therefore
+regressed on the features, what the stated posteriors explain taken out: all coefficients are zero
+unless noise depends on the features (theory page, "Contours").
+
+A tolerance of its own lets every case stray from its contour, and where it strayed to shows in
+its features: errors of all cases may point one way in them. So each direction is granted the
+errors of all cases together.
+
+A rung that is not rejected is the answer only if noise above it would have been seen. So each
+stated noise d, a gap at every contour beyond what the rung explains, is a hypothesis of its own,
+"this much or more". With d and the residuals r of the rung fitted beyond d, both whitened, and
+the part of d that the rung's own rates explain taken out,
+
+    z = d'r / |d|,    p = Phi(z),    standard error of the size: size / |d|
+
+(theory page, "Contours"). Where p is small, noise of this size is ruled out.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
+from scipy.special import chdtrc, fdtrc
 
-from evenodds.inference.contour.groups import Contours
-from evenodds.inference.contour.whitening import directions, upper_tail, whitener
+from evenodds.anchors import TOSS_UP, Anchors
+from evenodds.errors import AnchorError
+from evenodds.inference.contour.result import Agreement, Noise, Wider
 from evenodds.validation import FloatArray
+
+# Posteriors at most this far from their neighbour share a contour, up to this width.
+NEIGHBOURS = 0.02
+WIDEST = 0.2
+# More different posteriors than this are a model's, not an expert's: all are neighbours then.
+MOST_STATED = 12
+HAIR = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contours:
+    """Groups of anchors, from the lowest stated posterior to the highest."""
+
+    averaging: FloatArray  # (contours, anchors): rows that sum to one
+    stated: FloatArray  # mean stated posterior of each
+    covariance: FloatArray  # of the errors of these means
+    errors: FloatArray  # covariance of the errors of all anchors
+    strayed: FloatArray  # the part of their variances that each anchor has of its own
+    counts: tuple[int, ...]
+    widest: float  # largest difference between posteriors of one contour
+
+    def __len__(self) -> int:
+        return len(self.stated)
+
+
+def group_anchors(anchors: Anchors) -> Contours:
+    """Group anchors by their stated posterior; 0 and 1 are groups of their own, and exact.
+
+    Raises
+    ------
+    AnchorError
+        If all anchors state about the same posterior.
+    """
+    posterior = anchors.posterior
+    members = _members(posterior)
+    if len(members) < 2:
+        raise AnchorError(
+            f"{_who_states(posterior)}: a contour test needs at least two different ones, and "
+            "three to tell class-conditional noise from noise that depends on the features. "
+            "For toss-ups alone use asymmetry_test."
+        )
+    averaging = np.array([member / member.sum() for member in members])
+    uncertain = np.array((posterior > 0) & (posterior < 1), dtype=np.float64)
+    errors = anchors.error_covariance() * np.outer(uncertain, uncertain)
+    return Contours(
+        averaging=averaging,
+        stated=averaging @ posterior,
+        covariance=averaging @ errors @ averaging.T,
+        errors=errors,
+        strayed=anchors.own_variances() * uncertain,
+        counts=tuple(int(member.sum()) for member in members),
+        widest=max(float(np.ptp(posterior[member])) for member in members),
+    )
+
+
+def _who_states(posterior: FloatArray) -> str:
+    """Say what the anchors state, where it is one posterior."""
+    several = len(posterior) > 1
+    if (posterior == TOSS_UP).all():
+        who = f"all {len(posterior)} anchors state" if several else "the only anchor states"
+        return (
+            f"{who} a posterior of 0.5, as where none is given (posterior= of Anchors, or a column "
+            "'posterior' beside the features)"
+        )
+    if several:
+        return f"all {len(posterior)} anchors state a posterior of about {posterior.mean():.2g}"
+    return f"there is one anchor, which states a posterior of {posterior[0]:.2g}"
+
+
+def _members(posterior: FloatArray) -> list[np.ndarray]:
+    """Return which anchors belong to each group, the lowest posterior first."""
+    inside = np.unique(posterior[(posterior > 0) & (posterior < 1)])
+    near = WIDEST if len(inside) > MOST_STATED else NEIGHBOURS
+    chains = np.split(inside, np.flatnonzero(np.diff(inside) > near + HAIR) + 1)
+    edges = [part for chain in chains if len(chain) for part in _cut(chain)]
+    groups = [(posterior >= low) & (posterior <= high) for low, high in edges]
+    found = [posterior == 0, *groups, posterior == 1]
+    return [member for member in found if member.any()]
+
+
+def _cut(chain: FloatArray) -> list[tuple[float, float]]:
+    """Return a chain of posteriors as ranges that are not too wide, each from its own values."""
+    low, high = float(chain[0]), float(chain[-1])
+    n_parts = max(int(np.ceil((high - low - HAIR) / WIDEST)), 1)
+    places = np.floor((chain - low) / max(high - low, HAIR) * n_parts * (1 - HAIR))
+    parts = [chain[places == part] for part in range(n_parts)]
+    return [(float(part[0]), float(part[-1])) for part in parts if len(part)]
+
+
+# Eigenvalues of the estimates' correlations below this share of the largest count as zero.
+ZERO = 1e-3
+
+
+def directions(covariance: FloatArray) -> FloatArray:
+    """Return the directions, (kept, estimates), in which estimates of this covariance vary."""
+    scale = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    kept: FloatArray = vectors[:, values > ZERO * values[-1]].T / scale
+    return kept
+
+
+def whitener(kept: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return the matrix that takes errors of this covariance to independent ones."""
+    root = np.linalg.cholesky(kept @ covariance @ kept.T)
+    white: FloatArray = solve_triangular(root, kept, lower=True)
+    return white
+
+
+def upper_tail(statistic: float, df: int, rank: int = 0, n_groups: int | None = None) -> float:
+    """Return the probability of a sum of squares at least this large by chance.
+
+    It is chi-squared where the covariance comes from rows. From groups it is estimated by their
+    scatter alone, and the law is Hotelling's: `rank` errors were set against `n_groups` groups.
+    """
+    known = max(statistic, 0.0)
+    if df == 0:
+        return float(known <= 0)
+    if n_groups is None:
+        return float(chdtrc(df, known))
+    left = n_groups - rank
+    return float(fdtrc(df, left, known * left / (df * (n_groups - 1))))
+
 
 MOST_ROUNDS = 100
 # Shares of labels nearer to 0 or 1 than this are taken as this in their variance.
@@ -163,3 +313,148 @@ def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, fl
         for number in range(3)
     ]
     return statistic, sum(share * tail for share, tail in zip(shares, tails, strict=True))
+
+
+# Directions in which anchors of one contour differ by less than this share count as none.
+NO_DIFFERENCE = 1e-6
+ROUNDING = 1e-12
+
+
+def agreement(
+    contours: Contours,
+    points: FloatArray,
+    stated: FloatArray,
+    estimates: Estimates,
+) -> Agreement | None:
+    """Test whether anchors of one contour have one noisy posterior; None if they cannot differ.
+
+    `estimates` are those at the anchors. Errors of the stated posteriors count in full, as under
+    clean labels: no noise lets more through.
+    """
+    contrasts = within_contours(contours, points, stated)
+    if len(contrasts) == 0:
+        return None
+    known = contrasts @ estimates.covariance @ contrasts.T
+    white = whitener(directions(known), known + _errors(contours, contrasts))
+    whitened = white @ (contrasts @ estimates.posterior)
+    statistic, df = float(whitened @ whitened), len(whitened)
+    if estimates.n_groups is not None and estimates.n_groups <= df:
+        return None
+    pvalue = upper_tail(statistic, df, df, estimates.n_groups)
+    return Agreement(statistic=statistic, df=df, pvalue=pvalue)
+
+
+def _errors(contours: Contours, contrasts: FloatArray) -> FloatArray:
+    """Return the covariance of the errors of what is stated, along the contrasts."""
+    common = contours.errors - np.diag(contours.strayed)
+    # What each case strayed from the mean of its contour, summed: all of it may lie in one
+    # direction, and the contrasts have unit length.
+    shares = (contours.averaging**2).sum(axis=1)[np.argmax(contours.averaging, axis=0)]
+    together = float(contours.strayed @ (1 - shares))
+    covariance: FloatArray = contrasts @ common @ contrasts.T + together * np.eye(len(contrasts))
+    return covariance
+
+
+def within_contours(contours: Contours, points: FloatArray, stated: FloatArray) -> FloatArray:
+    """Return contrasts, (directions, anchors): features centred in their contour.
+
+    They are orthogonal to constants and to the stated posteriors within each contour, so any
+    line in the posterior is invisible to them.
+    """
+    centred = _centred(contours, points)
+    spreads = np.sqrt((centred**2).mean(axis=0))
+    centred = centred / np.where(spreads > 0, spreads, 1.0)
+    moved = _centred(contours, stated[:, None])[:, 0]
+    length = float(moved @ moved)
+    if length > 0:
+        centred = centred - np.outer(moved, moved @ centred) / length
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    kept: FloatArray = left[:, sizes > NO_DIFFERENCE * np.sqrt(len(points))].T
+    return kept
+
+
+def _centred(contours: Contours, values: FloatArray) -> FloatArray:
+    """Return values less their mean in the contour."""
+    member = np.argmax(contours.averaging, axis=0)
+    centred = values - (contours.averaging @ values)[member]
+    # What rounding leaves of equal values is no difference.
+    seen = np.abs(centred) > ROUNDING * np.abs(values).max(axis=0)
+    return np.where(seen, centred, 0.0)
+
+
+# What must not go unseen: equal flips where labels are called clean, and a difference between
+# flip rates, of the two classes or of toss-ups and sure cases.
+EQUAL_FLIPS = 0.1
+DIFFERENCE = 0.2
+# A noise with less than this share of its squared length beyond the rung looks like the rung.
+NOTHING_WIDER = 1e-6
+
+Fit = Callable[[Contours, Estimates, FloatArray], NoiseFit]
+
+
+def wider_noise(contours: Contours, stated: FloatArray, estimates: Estimates) -> tuple[Wider, ...]:
+    """Set every rung against the stated noises above it; `stated` are the anchors' posteriors."""
+    mean = contours.stated
+    ones = np.ones(len(contours))
+    hard, sure = gaps_by_difficulty(contours, stated)
+    asymmetry = (ones / 2, -ones / 2)
+    one_class = (1 - mean, -mean)  # flips of negatives alone, of positives alone
+
+    def against(rung: Noise, fit: Fit) -> Iterator[Wider]:
+        def wider(noise: str, size: float, *columns: FloatArray) -> Wider:
+            tried = [_tried(fit, contours, estimates, size * column) for column in columns]
+            return _widest(rung, noise, size, tried)
+
+        if rung == "clean":
+            yield wider("uniform", EQUAL_FLIPS, 1 - 2 * mean)
+        if rung != "class-conditional":
+            yield wider("asymmetry", DIFFERENCE, *(one_class if rung == "clean" else asymmetry))
+        yield wider("hard cases", DIFFERENCE, hard)
+        yield wider("sure cases", DIFFERENCE, sure)
+
+    return (
+        *against("clean", fit_clean),
+        *against("uniform", fit_uniform),
+        *against("class-conditional", fit_class_conditional),
+    )
+
+
+def gaps_by_difficulty(contours: Contours, stated: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the gaps of flips at toss-ups alone, 4p(1 - p), and of the rest, (1 - 2p)^2.
+
+    Flips f(p) of both classes make a gap of f(p)(1 - 2p). Both gaps are cubics, so that errors of
+    what is stated, of variance v, move their mean by half the second derivative times v.
+    """
+    variances = contours.errors.diagonal()
+    centred = 1 - 2 * stated
+    sure = centred**3 + 12 * centred * variances
+    averaged: FloatArray = contours.averaging @ sure
+    return contours.averaging @ centred - averaged, averaged
+
+
+def _tried(
+    fit: Fit, contours: Contours, estimates: Estimates, beyond: FloatArray
+) -> tuple[float, float] | None:
+    """Return p-value and length of a noise beyond a rung; None where it looks like the rung."""
+    found = fit(contours, estimates, beyond)
+    noise = found.whitener @ beyond
+    apart = noise - found.design @ (np.linalg.pinv(found.design) @ noise)
+    length = float(np.linalg.norm(apart))
+    if length**2 <= NOTHING_WIDER * float(noise @ noise):
+        return None
+    z = float(apart @ found.residuals) / length
+    tail = upper_tail(z**2, 1, len(noise), estimates.n_groups) / 2
+    return (tail if z < 0 else 1 - tail), length
+
+
+def _widest(rung: Noise, noise: str, size: float, tried: list[tuple[float, float] | None]) -> Wider:
+    """Return what was found of a noise; of its two directions, that which is ruled out less."""
+    known = [each for each in tried if each is not None]
+    whole = len(known) == len(tried)
+    return Wider(
+        rung=rung,
+        noise=noise,
+        size=size,
+        standard_error=size / min(length for _, length in known) if whole else None,
+        pvalue=max(pvalue for pvalue, _ in known) if whole else None,
+    )

@@ -3,9 +3,8 @@ import pytest
 from scipy.optimize import minimize
 
 import evenodds as eo
-from evenodds.inference.audit.by_given import AuditByGiven, GivenSample
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.two_proportions import score_z
+from evenodds.inference.audit.score import AuditByGiven, GivenSample, score_z
 
 AUDIT = AuditByGiven(Flips(90, 10, 110, 20), given_negative=9000, given_positive=1000)
 

@@ -3,9 +3,8 @@ import pytest
 from scipy.stats import binom, boschloo_exact, hypergeom
 
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.exact import clopper_pearson, exact_pvalues, exact_z
-from evenodds.inference.audit.fisher import fisher_tail
-from evenodds.inference.audit.two_proportions import score_z
+from evenodds.inference.audit.exact import clopper_pearson, exact_pvalues, exact_z, fisher_tail
+from evenodds.inference.audit.score import score_z
 
 TABLES = [
     Flips(51, 26, 39, 10),

@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import binom
 
 import evenodds as eo
-from evenodds.inference.audit.by_given import AuditByGiven, GivenSample
+from evenodds.inference.audit.audit_test import audit_pvalue
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.door import audit_pvalue
-from evenodds.inference.audit.exact_given import given_pvalues, given_z
+from evenodds.inference.audit.exact import given_pvalues, given_z
+from evenodds.inference.audit.score import AuditByGiven, GivenSample
 
 
 def _audit(rows, wrong_positive, wrong_negative, counts):

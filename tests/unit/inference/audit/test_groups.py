@@ -8,8 +8,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.errors import InputError
-from evenodds.inference.audit.counts import AuditedLabels
-from evenodds.inference.audit.grouped_rows import GroupedRows
+from evenodds.inference.audit.counts import AuditedLabels, GroupedRows
 
 DESIGNS = {
     "random": {},

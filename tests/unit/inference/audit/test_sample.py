@@ -8,7 +8,6 @@ import pytest
 
 import evenodds as eo
 from evenodds.errors import InputError
-from evenodds.inference.equations import AnchorEquations
 from evenodds.inference.noise_aware import (
     BoundaryStatistic,
     FittedRows,
@@ -16,9 +15,9 @@ from evenodds.inference.noise_aware import (
     joint_direction,
     shape_blind,
 )
-from evenodds.inference.weights import equal_weights
-from evenodds.model.audit_terms import AuditTerms
-from evenodds.rows.source import read_rows
+from evenodds.inference.null_fits import AnchorEquations, equal_weights
+from evenodds.model.noisy_likelihood import AuditTerms
+from evenodds.rows.memory import read_rows
 
 NOISE = eo.ClassConditionalNoise(alpha=0.25, beta=0.1)
 ANCHORS = eo.Anchors([[1.0, -1.0], [-0.5, 0.5], [0.2, -0.2]])

@@ -7,7 +7,7 @@ from scipy.stats import chi2_contingency
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 import evenodds as eo
-from evenodds.inference.audit.two_proportions import constrained_rates, score_z
+from evenodds.inference.audit.score import constrained_rates, score_z
 
 CASES = [(30, 3, 970, 40), (500, 50, 800, 100), (50, 0, 60, 9), (60, 60, 60, 2)]
 ASYMMETRIES = (-0.6, -0.1, 0.05, 0.4)

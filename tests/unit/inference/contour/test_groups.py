@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.contour.groups import group_anchors
+from evenodds.inference.contour.ladder import group_anchors
 
 
 def _stated(posterior, **settings):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.local.line import AnchorLine
-from evenodds.inference.null_test import null_statistic
-from evenodds.model.local import holding
-from evenodds.model.local.posteriors import local_posteriors
-from evenodds.rows.source import read_rows
+from evenodds.inference.asymmetry import null_statistic
+from evenodds.inference.local import AnchorLine
+from evenodds.model import local_fit
+from evenodds.model.local_fit import local_posteriors
+from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import two_bells
 
 POINTS = np.array([[0.0, 0.0], [1.0, -1.0], [-0.8, 0.8]])
@@ -204,7 +204,7 @@ def test_missing_values_are_refused(lost, refused):
 
 
 def test_more_rows_than_memory_should_hold_are_refused(lost, refused, monkeypatch):
-    monkeypatch.setattr(holding, "MOST_NUMBERS", 5000)
+    monkeypatch.setattr(local_fit, "MOST_NUMBERS", 5000)
     with refused("X has 3,000 rows of 2 features, more than the 2,500 that a local fit holds"):
         eo.asymmetry_test(*lost, eo.Anchors(POINTS), method="local")
 

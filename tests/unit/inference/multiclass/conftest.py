@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evenodds.model.softmax.flips import uniform_flips
-from evenodds.simulation.classes import four_bells, relabel
+from evenodds.model.softmax import uniform_flips
+from evenodds.simulation.worlds import four_bells, relabel
 
 NAMES = np.array(["cat", "dog", "fox", "owl"])
 WORLD = four_bells(lopsided=True)

@@ -6,24 +6,27 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evenodds.inference.multiclass.attribution import (
-    Finding,
-    _sized,
-    each_alone,
-    strongest_first,
-)
 from evenodds.inference.multiclass.crossing import (
+    Finding,
     Gaps,
     Problem,
     SplitAnchors,
+    _sized,
+    each_alone,
     freed_fit,
     gaps_at,
     split_log_odds,
+    strongest_first,
 )
-from evenodds.model.softmax.climb import climb, fit_classes
-from evenodds.model.softmax.flips import pairs_family, uniform_flips
-from evenodds.model.softmax.sums import ClassData, ClassPoint
-from evenodds.simulation.classes import four_bells, relabel
+from evenodds.model.softmax import (
+    ClassData,
+    ClassPoint,
+    climb,
+    fit_classes,
+    pairs_family,
+    uniform_flips,
+)
+from evenodds.simulation.worlds import four_bells, relabel
 
 PAIRS = list(combinations(range(4), 2))
 WORLD = four_bells()
@@ -133,7 +136,7 @@ def test_the_weaker_of_two_readings_counts_and_none_where_they_point_apart():
 def test_anchors_that_no_asymmetry_moves_say_nothing(problem, null, monkeypatch):
     blind = replace(gaps_at(problem, null), pulls=np.zeros((6, 6)))
     monkeypatch.setattr(
-        "evenodds.inference.multiclass.attribution.gaps_at", lambda problem, fit: blind
+        "evenodds.inference.multiclass.crossing.gaps_at", lambda problem, fit: blind
     )
     found, _ = each_alone(problem, null, [*range(6)])
     assert {(one.statistic, one.pvalue, one.standard_error) for one in found.values()} == {

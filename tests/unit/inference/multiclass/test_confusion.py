@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import SquareTable
 
 import evenodds as eo
-from evenodds.simulation.classes import relabel
+from evenodds.simulation.worlds import relabel
 
 
 def unrolled(counts):

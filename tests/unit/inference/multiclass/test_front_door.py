@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
-from evenodds.simulation.classes import four_bells
+from evenodds.simulation.worlds import four_bells
 
 NAMES = np.array(["cat", "dog", "fox", "owl"])
 WORLD = four_bells(lopsided=True)

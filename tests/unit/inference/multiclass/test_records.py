@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.multiclass.attribution import Finding
-from evenodds.inference.multiclass.records import tested_record as record_of
-from evenodds.inference.multiclass.results import SplitRecord
-from evenodds.inference.multiclass.withheld import boundless
+from evenodds.inference.multiclass.crossing import Finding
+from evenodds.inference.multiclass.multiclass_test import boundless
+from evenodds.inference.multiclass.multiclass_test import tested_record as record_of
+from evenodds.inference.multiclass.result import SplitRecord
 
 BEFORE = SplitRecord(
     name="cat | rest",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.local.distinct import distinct_counts
-from evenodds.model.local.posteriors import LocalRows, local_posteriors
+from evenodds.model.local_fit import LocalRows, local_posteriors
+from evenodds.model.neighbours import distinct_counts
 
 
 @pytest.fixture(scope="module")

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.local import surroundings
-from evenodds.model.local.bandwidth import (
+from evenodds.model import neighbours
+from evenodds.model.local_fit import (
     LADDER,
+    LocalRows,
     choose_bandwidth,
+    fit_bandwidths,
+    fit_local,
+    local_posteriors,
     undersmoothing,
     widest_as_good,
 )
-from evenodds.model.local.fits import fit_bandwidths, fit_local
-from evenodds.model.local.kernels import REACH, kernel_weights
-from evenodds.model.local.posteriors import LocalRows, local_posteriors
-from evenodds.model.local.surroundings import Standard, Surroundings
+from evenodds.model.neighbours import REACH, Standard, Surroundings, kernel_weights
 
 POINTS = np.array([[0.0, 0.0], [0.6, -0.6], [-0.5, 0.4]])
 
@@ -86,7 +87,7 @@ def test_a_tree_finds_the_rows_that_measuring_finds(noisy, monkeypatch):
     settings = {"bandwidth": 0.2, "kernel": "tricube"}
     points = POINTS[:1] + np.array([[0.0, 0.0], [0.1, 0.1]])
     expected = local_posteriors(X, y, points, **{**settings, "bandwidth": 0.8})
-    monkeypatch.setattr(surroundings, "TREE_FROM", 10)
+    monkeypatch.setattr(neighbours, "TREE_FROM", 10)
     rows = LocalRows.of(X, y)
     assert rows.around.tree is not None
     same(rows.posteriors(points, 0.8, "tricube"), expected)
@@ -96,7 +97,7 @@ def test_blocks_of_points_do_not_matter(noisy, monkeypatch):
     X, y = noisy
     points = np.random.default_rng(5).normal(size=(40, 2)) / 3
     expected = local_posteriors(X, y, points, bandwidth=0.5)
-    monkeypatch.setattr(surroundings, "BLOCK_CELLS", 3 * len(y))
+    monkeypatch.setattr(neighbours, "BLOCK_CELLS", 3 * len(y))
     same(local_posteriors(X, y, points, bandwidth=0.5), expected)
 
 
@@ -286,7 +287,7 @@ def test_a_column_of_one_value_and_a_wild_one_is_refused(refused):
 
 
 def test_a_fit_that_does_not_settle_says_what_helps(noisy, monkeypatch):
-    monkeypatch.setattr("evenodds.model.local.fits.MOST_STEPS", 1)
+    monkeypatch.setattr("evenodds.model.local_fit.MOST_STEPS", 1)
     message = (
         "^a local fit did not settle in 1 steps: leave out anchors with few rows nearby, or use a "
         r"method that fits one curve to all rows\.$"

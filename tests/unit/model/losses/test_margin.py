@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenodds as eo
-from evenodds.model.losses.catalogue import find_loss
+from evenodds.model.losses import find_loss
 
 NAMES = list(eo.margin_losses)
 CONVEX = [name for name, loss in eo.margin_losses.items() if loss.convex]

@@ -3,7 +3,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.model.robust import fit_robust
-from evenodds.rows.source import read_rows
+from evenodds.rows.memory import read_rows
 
 NOISE = eo.ClassConditionalNoise(0.3, 0.1)
 
@@ -132,7 +132,7 @@ def test_a_corrected_risk_that_dives_asks_for_a_radius(refused):
 @pytest.mark.parametrize("radius", [None, 3.0])
 def test_a_search_that_runs_out_of_steps_says_so(data, monkeypatch, radius):
     X, true, _ = data
-    monkeypatch.setattr("evenodds.model.losses.descent.PATIENCE", 2)
+    monkeypatch.setattr("evenodds.model.risk.PATIENCE", 2)
     with pytest.warns(eo.ImprecisionWarning, match="'savage' was still falling after 2 steps"):
         eo.minimise_risk(X, true, "savage", radius=radius)
 

@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 from statsmodels.discrete.discrete_model import MNLogit
 
-from evenodds.model.softmax.climb import climb, fit_classes
-from evenodds.model.softmax.flips import pairs_family, uniform_family, uniform_flips
-from evenodds.model.softmax.sums import ClassData, ClassPoint, evaluate
-from evenodds.simulation.classes import four_bells, relabel
+from evenodds.model.softmax import (
+    ClassData,
+    ClassPoint,
+    climb,
+    evaluate,
+    fit_classes,
+    pairs_family,
+    uniform_family,
+    uniform_flips,
+)
+from evenodds.simulation.worlds import four_bells, relabel
 
 UNIFORM = uniform_family(4, np.zeros((0, 4, 4)))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenodds.model.softmax.flips import (
+from evenodds.model.softmax import (
     pairs_family,
     split_leaning,
     uniform_family,

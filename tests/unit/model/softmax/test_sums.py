@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 
-from evenodds.model.noisy_sums import NoisyPoint, NoisySums
-from evenodds.model.softmax.flips import pairs_family, split_leaning, uniform_family
-from evenodds.model.softmax.sums import ClassData, ClassPoint, evaluate, influences, posteriors
-from evenodds.rows.source import read_rows
+from evenodds.model.noisy_likelihood import NoisyPoint, NoisySums
+from evenodds.model.softmax import (
+    ClassData,
+    ClassPoint,
+    evaluate,
+    influences,
+    pairs_family,
+    posteriors,
+    split_leaning,
+    uniform_family,
+)
+from evenodds.rows.memory import read_rows
 
 FAMILY = pairs_family(4, [(0, 1), (2, 1)])
 POINT = ClassPoint(
@@ -75,7 +83,7 @@ def test_weights_are_repeated_rows():
 def test_rows_in_blocks_are_rows_at_once(monkeypatch):
     data = make_data(500)
     whole = evaluate(data, FAMILY, POINT)
-    monkeypatch.setattr("evenodds.model.softmax.sums.BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("evenodds.model.softmax.BLOCK_NUMBERS", 1)
     pieces = evaluate(data, FAMILY, POINT)
     assert np.allclose(whole.information, pieces.information)
     assert whole.log_likelihood == pytest.approx(pieces.log_likelihood)
@@ -84,7 +92,7 @@ def test_rows_in_blocks_are_rows_at_once(monkeypatch):
 def test_many_columns_take_another_way_to_the_same_sums(monkeypatch):
     data = make_data(300)
     products = evaluate(data, FAMILY, POINT).information
-    monkeypatch.setattr("evenodds.model.softmax.sums.FEW_COLUMNS", 1)
+    monkeypatch.setattr("evenodds.model.softmax.FEW_COLUMNS", 1)
     assert np.allclose(evaluate(data, FAMILY, POINT).information, products)
 
 

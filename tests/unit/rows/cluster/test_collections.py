@@ -7,8 +7,8 @@ import pytest
 
 import evenodds as eo
 from evenodds.rows.base import NARROW_BLOCK_ROWS
-from evenodds.rows.cluster.collections import read_collections
-from evenodds.rows.source import read_rows
+from evenodds.rows.dask_data import read_collections
+from evenodds.rows.memory import read_rows
 
 PLAIN = {"formula": None, "probabilities": None, "positive": None, "missing": "refuse"}
 
@@ -156,7 +156,7 @@ def test_overflow_is_as_quiet_as_in_memory(written):
 def test_what_is_large_travels_apart_from_tasks(written, monkeypatch):
     named = {"sample_weight": "times", "groups": "patient", "formula": "age + dose"}
     small = eo.fit_logistic(as_dask(written), "label", **named)
-    monkeypatch.setattr("evenodds.rows.cluster.tree.MOST_BYTES_A_TASK", 0)
+    monkeypatch.setattr("evenodds.rows.dask_sums.MOST_BYTES_A_TASK", 0)
     large = eo.fit_logistic(as_dask(written), "label", **named)
     assert (large.covariance == small.covariance).all()
 

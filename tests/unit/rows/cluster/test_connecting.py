@@ -10,17 +10,17 @@ import pytest
 from distributed import Client, default_client
 
 import evenodds as eo
-from evenodds.rows.cluster import connecting
+from evenodds.rows import dask_sums
 
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(connecting, "SECONDS_TO_ANSWER", 0.5)
-    monkeypatch.setattr(connecting, "SECONDS_FOR_A_WORKER", 0.5)
+    monkeypatch.setattr(dask_sums, "SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr(dask_sums, "SECONDS_FOR_A_WORKER", 0.5)
 
 
 def enter(*arguments):
-    with connecting.workers(*arguments) as on_workers:
+    with dask_sums.workers(*arguments) as on_workers:
         return on_workers
 
 
@@ -30,14 +30,14 @@ def test_without_an_address_or_a_number_nothing_is_started():
 
 def test_a_running_scheduler_is_used_while_inside(two_workers):
     address = two_workers.scheduler.address
-    with connecting.workers(address) as on_workers:
+    with dask_sums.workers(address) as on_workers:
         assert on_workers
         assert default_client().scheduler.address == address
     assert default_client() is two_workers
 
 
 def test_processes_are_started_and_ended():
-    with connecting.workers(None, 1):
+    with dask_sums.workers(None, 1):
         client = default_client()
         assert list(client.nthreads().values()) == [1]
     assert client.status == "closed"
@@ -52,15 +52,15 @@ def listening():
 
 def test_processes_are_out_of_reach_of_other_machines():
     before = listening()
-    with connecting.workers(None, 1):
+    with dask_sums.workers(None, 1):
         opened = listening() - before
     assert {address.ip for address in opened} == {"127.0.0.1"}
 
 
 def test_processes_hold_on_to_their_memory(monkeypatch):
-    for name in connecting.MEMORY:
+    for name in dask_sums.MEMORY:
         monkeypatch.delenv(name, raising=False)  # what another test's workers have left behind
-    with connecting.workers(None, 1):
+    with dask_sums.workers(None, 1):
         found = default_client().run(os.environ.get, "MALLOC_MMAP_THRESHOLD_")
     assert list(found.values()) == [str(32 * 2**20)]
 
@@ -105,7 +105,7 @@ def test_a_missing_extra_is_named(monkeypatch, refused):
 
 
 def test_workers_of_another_version_are_refused(two_workers, monkeypatch, refused):
-    monkeypatch.setattr(connecting, "__version__", "99.0")
+    monkeypatch.setattr(dask_sums, "__version__", "99.0")
     with refused("this is evenodds 99.0 but workers of tcp://127.0.0.1:", eo.ClusterError):
         enter(two_workers.scheduler.address)
 

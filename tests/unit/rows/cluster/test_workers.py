@@ -13,9 +13,9 @@ import pytest
 
 import evenodds as eo
 from evenodds.model.logistic import fit_rows
-from evenodds.rows.cluster.files import read_files
-from evenodds.rows.reading import Reading
-from evenodds.rows.roles import Columns
+from evenodds.rows.dask_data import read_files
+from evenodds.rows.labels import Columns
+from evenodds.rows.table_rows import Reading
 
 READING = Reading(columns=Columns(label="label", features=("age", "dose", "site")))
 ANCHORS = eo.Anchors([[0.0, 0.0]])

@@ -1,0 +1,580 @@
+"""What the command line reads: rows, anchors, looked-up labels and codes, from files and columns.
+
+A column is doubted where its values repeat and
+
+- its name ends in a word for who gave labels (worker, annotator_id), or
+- its name ends in a word for what was labelled (item, pair_id), and a value has at most 20 rows
+  on average, or
+- whatever its name, it holds text or whole numbers, most rows share a value with another, at
+  most 20 on average, and rows that share a value always have the same true label, which would
+  hardly happen by chance. Measurements such as an age do not pass that.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.anchors import Anchors
+from evenodds.errors import AnchorError, InputError
+from evenodds.inference.asymmetry import Method
+from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
+from evenodds.inference.audit.as_evidence import Audit, rows_among
+from evenodds.inference.audit.audit_test import audit_test
+from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.bootstrap import Bootstrap
+from evenodds.inference.boundary import Boundary
+from evenodds.inference.joint import Joint
+from evenodds.inference.local import Local
+from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
+from evenodds.inference.multiclass.splits import OutputCodes
+from evenodds.inference.results import Diagnostic
+from evenodds.inference.wald import Wald
+from evenodds.rows.anchor_points import STATED, anchor_table, ignored_columns, refuse_labels, whole
+from evenodds.rows.base import Rows
+from evenodds.rows.classes import ClassRows
+from evenodds.rows.columns import is_missing_in, kind_of, plain_array
+from evenodds.rows.dask_data import read_files
+from evenodds.rows.formula_syntax import FormulaText
+from evenodds.rows.labels import Columns
+from evenodds.rows.open_table import open_table
+from evenodds.rows.table_rows import Reading, marked_anchors, read_table
+from evenodds.validation import join_quoted, near_misses
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evenodds.rows.streamed import StreamedRows
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a test takes from files."""
+
+    rows: "StreamedRows"
+    anchors: Anchors | None
+
+
+def read_inputs(
+    sources: list[str],
+    reading: Reading,
+    anchors: Path | None,
+    tolerance: float,
+    shared_tolerance: float | None,
+    *,
+    on_workers: bool = False,
+) -> Inputs:
+    """Read and check the files of a test, here or on the workers of a cluster."""
+    if anchors is not None and reading.columns.anchor is not None:
+        raise InputError("give --anchors or --anchor-column, not both.")
+    if on_workers:
+        rows: StreamedRows = read_files(sources, reading)
+    else:
+        rows = read_table(reading.open(sources[0] if len(sources) == 1 else sources), reading)
+    settings: dict[str, Any] = {"tolerance": tolerance, "shared_tolerance": shared_tolerance}
+    if anchors is not None:
+        return Inputs(rows, _from_file(anchors, rows, reading, settings))
+    if reading.columns.anchor is not None:
+        points, stated = marked_anchors(rows)
+        return Inputs(rows, Anchors(points, posterior=stated, **settings))
+    return Inputs(rows, None)
+
+
+def read_options(
+    label: str | None,
+    formula: str | None,
+    *,
+    features: str | None = None,
+    probabilities: str | None = None,
+    anchor: str | None = None,
+    weight: str | None = None,
+    group: str | None = None,
+    true: str | None = None,
+    positive: str | None = None,
+    missing: Any = "refuse",
+) -> Reading:
+    """Return what the data is read for; the label may stand on the left of the formula."""
+    parsed = None if formula is None else FormulaText(formula)
+    if label is None and parsed is not None:
+        label = parsed.label
+    if label is None:
+        raise InputError("--label is missing: name the column of given labels.")
+    return Reading(
+        columns=Columns(
+            label=label,
+            features=split_names(features),
+            anchor=anchor,
+            weight=weight,
+            group=group,
+            true=true,
+        ),
+        formula=parsed,
+        probabilities=probabilities,
+        positive=positive,
+        missing=missing,
+    )
+
+
+def split_names(names: str | None, option: str = "--features") -> tuple[str, ...] | None:
+    """Return comma-separated names, each once."""
+    if names is None:
+        return None
+    found = tuple(name.strip() for name in names.split(",") if name.strip())
+    if not found:
+        raise InputError(f"{option} names nothing.")
+    twice = {name for name in found if found.count(name) > 1}
+    if twice:
+        raise InputError(f"{option} names {join_quoted(sorted(twice))} twice.")
+    return found
+
+
+def _from_file(
+    path: Path, rows: "StreamedRows", reading: Reading, settings: dict[str, Any]
+) -> Anchors:
+    """Read anchors, with a posterior and a tolerance of their own where the file has them."""
+    table = anchor_table(path)
+    needed = rows.reader.encoding.columns
+    names = table.column_names
+    refuse_labels(names, needed, rows.label_names, path)
+    absent = [name for name in needed if name not in names]
+    if absent:
+        raise AnchorError(
+            f"{path} has no column {absent[0]!r}, which the data has; "
+            f"{near_misses(absent[0], names)} Use --features to name the columns to use."
+        )
+    stated = {n: table[n].to_numpy() for n in STATED if n in names and n not in needed}
+    known = {*needed, *rows.table.names, *reading.columns.others, *stated}
+    unknown = [name for name in names if name not in known]
+    whole_table = (reading.columns.features, reading.formula, reading.probabilities)
+    if unknown and not any(whole_table):
+        near = near_misses(unknown[0], needed)
+        raise AnchorError(f"{path} has a column {unknown[0]!r} that the data has not; {near}")
+    anchors = Anchors(table.select(list(needed)), **{**settings, **stated})
+    beside = [name for name in names if name not in reading.columns.others]
+    return anchors.noting(ignored_columns(beside, needed, rows))
+
+
+PEOPLE = re.compile(
+    "annotator|coder|expert|grader|judge|labell?er|rater|reviewer|tagger|user|who|worker"
+)
+THINGS = re.compile(
+    "case|doc|document|example|group|id|image|instance|item|key|pair|patient|question|record|"
+    "sample|sentence|subject|task|text|tweet|uid|unit|uuid"
+)
+# Words at the end of a name that say how a thing is written, not what it is.
+ENDINGS = re.compile("code|hash|id|key|name|no|nr|num|number")
+MOST_NAMED = 2
+MOST_ROWS_EACH = 20
+FEWEST_VALUES = 10
+# Of the rows, so many must share a value: by a name that says so, and without.
+REPEATED_IF_NAMED, REPEATED_IF_NOT = 0.05, 0.5
+# By chance all rows that share a value have one true label less often than this.
+BY_CHANCE = 1e-4
+
+
+def doubt_undeclared(
+    columns: "dict[str, pa.Array]", true: NDArray[Any], declared: list[NDArray[Any]]
+) -> tuple[Diagnostic, ...]:
+    """Say which columns of the audited rows look like groups that were not declared."""
+    known, found = list(declared), []
+    for name, column in columns.items():
+        numbers = _numbered(column)
+        if numbers is None or _is_known(numbers, known):
+            continue
+        if _looks_like_groups(name, numbers, true):
+            known.append(numbers)
+            found.append((name, len(np.unique(numbers))))
+    if not found:
+        return ()
+    named = " and ".join(f"{name!r} ({count:,} values)" for name, count in found[:MOST_NAMED])
+    look, them = f"Column {named} looks like an id that repeats", "it"
+    if len(found) > 1:
+        look, them = f"Columns {named} look like ids that repeat", "them"
+    options = " ".join(f"--group {name}" for name, _ in found[:MOST_NAMED])
+    message = (
+        f"{look} among the {len(true):,} audited rows. Rows that share an item or an annotator are "
+        "not independent, and taken as such they make p-values too small: declare "
+        f"{them} with {options}."
+    )
+    return (Diagnostic(name="undeclared groups", message=message, concern=True),)
+
+
+def _numbered(column: "pa.Array") -> NDArray[np.int64] | None:
+    """Return a column of text or whole numbers with its values numbered; None for any other."""
+    from pyarrow import types
+
+    values = plain_array(column)
+    if kind_of(values.type) != "text" and not types.is_integer(values.type):
+        return None
+    if len(values) == 0 or is_missing_in(values).any():
+        return None
+    return np.asarray(values.dictionary_encode().indices.to_numpy(), dtype=np.int64)
+
+
+def _is_known(numbers: NDArray[np.int64], declared: list[NDArray[Any]]) -> bool:
+    """Tell whether rows that share a value share a declared group anyway."""
+    for groups in declared:
+        codes = np.unique(groups, return_inverse=True)[1]
+        if len(np.unique(np.column_stack([numbers, codes]), axis=0)) == len(np.unique(numbers)):
+            return True
+    return False
+
+
+def _looks_like_groups(name: str, numbers: NDArray[np.int64], true: NDArray[Any]) -> bool:
+    """Tell whether a column is doubted; see the head of this file."""
+    sizes = np.bincount(numbers)
+    repeated = float(sizes[sizes > 1].sum()) / len(numbers)
+    word = _last_word(name)
+    if PEOPLE.fullmatch(word):
+        return len(sizes) > 1 and repeated >= REPEATED_IF_NAMED
+    if len(sizes) < FEWEST_VALUES or len(numbers) > MOST_ROWS_EACH * len(sizes):
+        return False
+    if THINGS.fullmatch(word):
+        return repeated >= REPEATED_IF_NAMED
+    return repeated >= REPEATED_IF_NOT and _has_one_truth_each(numbers, true)
+
+
+def _last_word(name: str) -> str:
+    """Return the word that a name ends in, singular; the one before "id" and the like."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    words = [word for word in re.split(r"[^a-z]+", spaced.lower()) if word]
+    while len(words) > 1 and ENDINGS.fullmatch(words[-1]):
+        words.pop()
+    return words[-1].removesuffix("s") if words else ""
+
+
+def _has_one_truth_each(numbers: NDArray[np.int64], true: NDArray[Any]) -> bool:
+    """Tell whether rows that share a value always share the true label, and not by chance."""
+    truth = np.unique(true.astype(str), return_inverse=True)[1]
+    sizes, positive = np.bincount(numbers), np.bincount(numbers, truth)
+    if (truth > 1).any() or ((positive > 0) & (positive < sizes)).any():
+        return False
+    share = truth.mean()
+    by_chance = np.log(share**sizes + (1 - share) ** sizes).sum()
+    return bool(by_chance < np.log(BY_CHANCE))
+
+
+# Longer counts are slips of the key; Python itself stops reading at 4,300 digits.
+MOST_DIGITS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFile:
+    """Columns of a file: given labels of all rows, true labels of the audited ones."""
+
+    true: NDArray[Any]
+    given: NDArray[Any]
+    annotators: NDArray[Any] | None
+    audited: NDArray[np.bool_]
+    groups: tuple[NDArray[Any], ...] = ()  # of the audited rows, one array a declared column
+    doubts: tuple[Diagnostic, ...] = ()  # columns that look like groups and were not declared
+
+    @property
+    def n_unaudited(self) -> int:
+        """Rows without a true label."""
+        return int(np.count_nonzero(~self.audited))
+
+
+def read_audit_file(
+    sources: Sequence[str],
+    true: str,
+    given: str,
+    annotator: str | None = None,
+    groups: Sequence[str] = (),
+) -> AuditFile:
+    """Read true and given labels; rows without a true label were not audited."""
+    import pyarrow as pa
+
+    needed = [name for name in (true, given, annotator, *groups) if name is not None]
+    if len(set(needed)) < len(needed):
+        raise InputError("--true, --given, --annotator and --group must name different columns.")
+    source = sources[0] if len(sources) == 1 else list(sources)
+    mixed: set[str] = set()
+
+    def choose(names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in needed:
+            if name not in names:
+                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        mixed.update(names)  # columns that nobody named may hold anything
+        return names
+
+    opened = open_table(source, choose, text_if_mixed=mixed)
+    table = whole(opened).combine_chunks()
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    audited = ~is_missing_in(columns[true])
+    if not audited.any():
+        raise InputError(f"column {true!r} is empty: no row was audited.")
+    for name in needed[1:]:
+        missing = is_missing_in(columns[name])
+        if missing.any():
+            raise InputError(
+                f"column {name!r} has {int(missing.sum())} missing value(s), the first in row "
+                f"{int(np.argmax(missing))}: fill or drop them."
+            )
+    truth = _values(columns[true], audited)
+    grouped = tuple(_values(columns[name], audited) for name in groups)
+    kept = pa.array(audited)
+    others = {name: column.filter(kept) for name, column in columns.items() if name not in needed}
+    return AuditFile(
+        true=truth,
+        given=_values(columns[given]),
+        annotators=None if annotator is None else _values(columns[annotator]),
+        audited=audited,
+        groups=grouped,
+        # One annotator's rows are answers to different items, as a rule.
+        doubts=() if annotator is not None else doubt_undeclared(others, truth, list(grouped)),
+    )
+
+
+def read_audit(path: Path) -> Audit:
+    """Read an audit that goes with a test: columns true and given, no holes."""
+    rows = read_audit_file([str(path)], "true", "given")
+    if rows.n_unaudited:
+        raise InputError(
+            f"{path} has {rows.n_unaudited:,} rows without a true label: leave them out; rows that "
+            "were not audited belong to the data."
+        )
+    return Audit(rows.true, rows.given)
+
+
+def read_audited_rows(sources: Sequence[str], true: str, rows: Rows, sampled_by: str) -> Audit:
+    """Read which rows of the data were looked up, and their true labels.
+
+    Rows that the fit leaves out, for a missing value or as toss-ups, are left out here too.
+    """
+    source = sources[0] if len(sources) == 1 else list(sources)
+    opened = open_table(source, lambda names: [true], text_if_mixed=[true])
+    column = whole(opened).combine_chunks()[true].combine_chunks()
+    audited = ~is_missing_in(column)
+    fitted = rows_among(np.flatnonzero(audited), rows)
+    if len(fitted) == 0:
+        raise InputError(f"column {true!r} has no true label of a row that is tested.")
+    chosen = np.zeros(len(audited), dtype=bool)
+    chosen[fitted] = True
+    return Audit(_values(column, chosen), rows=fitted, sampled_by=sampled_by)  # type: ignore[arg-type]
+
+
+def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+    """Return the values of a column as an array, those of the chosen rows alone."""
+    import pyarrow as pa
+
+    kept = column if chosen is None else column.filter(pa.array(chosen))
+    values: NDArray[Any] = kept.to_numpy(zero_copy_only=False)
+    return values
+
+
+def audit_file(
+    rows: AuditFile, *, sampled_by: str, given_counts: dict[str, int] | None, **options: Any
+) -> AuditTestResult | AnnotatorAuditResult:
+    """Test audited rows, all together or by annotator."""
+    given = rows.given[rows.audited]
+    result: AuditTestResult | AnnotatorAuditResult
+    if rows.annotators is None:
+        counts: Any = given_counts
+        if counts is None and sampled_by == "given":
+            counts = _counted(rows)
+        result = audit_test(
+            rows.true,
+            given,
+            sampled_by=sampled_by,
+            given_counts=counts,
+            groups=rows.groups or None,
+            **options,
+        )
+    else:
+        if given_counts is not None:
+            raise InputError(
+                "--given-counts is for all rows together: with --annotator, give DATA with the "
+                "rows that were not audited too (an empty true label), so that they are counted "
+                "by annotator."
+            )
+        by_annotator = None
+        if sampled_by == "given":
+            who = rows.annotators
+            by_annotator = {name: _counted(rows, who == name) for name in np.unique(who)}
+        result = annotator_audit(
+            rows.true,
+            given,
+            rows.annotators[rows.audited],
+            sampled_by=sampled_by,
+            given_counts=by_annotator,
+            **options,
+        )
+    notes = *rows.doubts, *audit_notes(rows, sampled_by)
+    return replace(result, diagnostics=(*result.diagnostics, *notes))
+
+
+def _counted(rows: AuditFile, chosen: NDArray[np.bool_] | None = None) -> dict[Any, int]:
+    """Return how many rows have each given label."""
+    if rows.n_unaudited == 0:
+        raise InputError(
+            "--given-counts is missing: rows audited by given label say nothing of how many rows "
+            "have each label. Give the counts of the whole data, as no=9000,yes=1000, or DATA with "
+            "the rows that were not audited too (an empty true label)."
+        )
+    given = rows.given if chosen is None else rows.given[chosen]
+    labels, counts = np.unique(given, return_counts=True)
+    return dict(zip(labels.tolist(), counts.tolist(), strict=True))
+
+
+def read_counts(text: str | None) -> dict[str, int] | None:
+    """Return counts by label from ``no=9000,yes=1000``."""
+    if text is None:
+        return None
+    counts: dict[str, int] = {}
+    for part in text.split(","):
+        label, equals, number = part.rpartition("=")
+        if not equals or not number.strip().isdecimal():
+            raise InputError(
+                f"--given-counts has {part!r} but needs label=count, such as no=9000,yes=1000."
+            )
+        if label.strip() in counts:
+            raise InputError(
+                f"--given-counts names {label.strip()!r} twice: give one count for each label."
+            )
+        if len(number.strip()) > MOST_DIGITS:
+            raise InputError(
+                f"--given-counts of {label.strip()!r} has {len(number.strip()):,} digits: no data "
+                "has so many rows."
+            )
+        counts[label.strip()] = int(number)
+    return counts
+
+
+def audit_notes(rows: AuditFile, sampled_by: str = "random") -> tuple[Diagnostic, ...]:
+    """Say how many rows were left out, and what they were used for."""
+    if rows.n_unaudited == 0:
+        return ()
+    use = ", and count towards the shares of given labels" if sampled_by == "given" else ""
+    message = f"{rows.n_unaudited:,} of {len(rows.given):,} rows have no true label{use}."
+    return (Diagnostic(name="data", message=message, concern=False),)
+
+
+def read_split_anchors_file(
+    path: Path, between: str, rows: ClassRows, **settings: float | None
+) -> dict[str, Anchors]:
+    """Read the anchors of all splits from one file."""
+    table = whole(open_table(path)).combine_chunks()
+    names = table.column_names
+    if between not in names:
+        raise AnchorError(
+            f"{path} has no column {between!r} to say between which classes each toss-up is; "
+            f"{near_misses(between, names)} Name it by --between."
+        )
+    source = rows.rows
+    needed = source.feature_names if source.encoding is None else source.encoding.columns
+    refuse_labels(names, needed or (), source.label_names, path)
+    absent = [name for name in needed or () if name not in names]
+    if absent:
+        raise AnchorError(
+            f"{path} has no column {absent[0]!r}, which the data has; "
+            f"{near_misses(absent[0], names)} Use --features to name the columns to use."
+        )
+    stated = [name for name in STATED if name in names]
+    _refuse_holes(table, path, [between, *(needed or ()), *stated])
+    words = [name for name in needed or () if kind_of(table[name].type) == "text"]
+    if words and source.encoding is None:
+        raise AnchorError(
+            f"column {words[0]!r} of {path} holds text, where the data has numbers: give each "
+            "toss-up the same features as the rows."
+        )
+    others = [name for name in names if name != between]
+    ignored = ignored_columns(others, needed or (), source)
+    keys = [str(key) for key in table[between].to_pylist()]
+    found = {}
+    for key in dict.fromkeys(keys):
+        own = table.take([place for place, other in enumerate(keys) if other == key])
+        told = {name: own[name].to_numpy() for name in stated}
+        points = Anchors(own.select(list(needed or ())), **{**settings, **told})
+        found[key] = points.noting(ignored)
+    return found
+
+
+def _refuse_holes(table: "pa.Table", path: Path, columns: Sequence[str]) -> None:
+    """Refuse missing values, with the row of the file."""
+    for name in columns:
+        missing = is_missing_in(table[name].combine_chunks())
+        if missing.any():
+            raise AnchorError(
+                f"column {name!r} of {path} has {int(missing.sum())} missing value(s), the first "
+                f"in row {int(np.argmax(missing))}: fill it in, or leave that toss-up out."
+            )
+
+
+def read_codes_file(path: Path, rows: ClassRows) -> OutputCodes:
+    """Read a code matrix whose first column names the classes."""
+    table = whole(open_table(path))
+    places = [rows.classes.number(name) for name in table.column(0).to_pylist()]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places) or sorted(known) != list(range(len(rows.classes.names))):
+        raise InputError(
+            f"the first column of {path} must name every class once: "
+            f"{join_quoted(rows.classes.names)}."
+        )
+    if table.num_columns < 2:
+        raise InputError(
+            f"{path} has the column of classes only: add a column of +1, -1 and 0 for each split."
+        )
+    for name in table.column_names[1:]:
+        if kind_of(table[name].type) != "number" or table[name].null_count:
+            raise InputError(
+                f"column {name!r} of {path} must hold +1, -1 or 0 for every class, and nothing "
+                "else."
+            )
+    entries = np.column_stack([table.column(n).to_numpy() for n in range(1, table.num_columns)])
+    return OutputCodes(entries[np.argsort(known)])
+
+
+def confusion_of_file(
+    sources: Sequence[str], true: str | None, given: str | None
+) -> ConfusionTestResult:
+    """Test the confusion matrix of a file."""
+    if true is None or given is None:
+        absent = "--true" if true is None else "--given"
+        raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
+    if true == given:
+        raise InputError(
+            f"--true and --given both name the column {true!r}: name that of looked-up classes and "
+            "that of given labels."
+        )
+    rows = read_audit_file(sources, true, given)
+    called = (f"column {true!r}", f"column {given!r}")
+    result = confusion_of(rows.true, rows.given[rows.audited], called=called)
+    return replace(result, diagnostics=audit_notes(rows))
+
+
+def method_settings(
+    method: str,
+    *,
+    weights: str,
+    covariance: str,
+    calibration: str,
+    bootstrap: Bootstrap,
+    bandwidth: float | None = None,
+    kernel: str = "gaussian",
+) -> Method:
+    """Return the record of a method's settings; options that it has not are refused."""
+    if method != "local" and (bandwidth is not None or kernel != "gaussian"):
+        raise InputError("--bandwidth and --kernel are for --method local.")
+    if method == "wald":
+        if calibration != "asymptotic":
+            raise InputError("--calibration bootstrap is for --method boundary and joint.")
+        return Wald(weights=weights, covariance=covariance)  # type: ignore[arg-type]
+    if method == "local":
+        if (calibration, covariance, weights) != ("asymptotic", "information", "equal"):
+            raise InputError(
+                "--calibration, --covariance and --weights are for other methods: --method local "
+                "has --bandwidth and --kernel."
+            )
+        return Local(bandwidth, kernel)  # type: ignore[arg-type]
+    if covariance != "information":
+        raise InputError("--covariance is for --method wald; use --group for rows that repeat.")
+    if method == "boundary":
+        return Boundary(weights, calibration, bootstrap)  # type: ignore[arg-type]
+    if weights != "equal":
+        raise InputError("--weights is for --method boundary and wald: joint uses every anchor.")
+    return Joint(calibration, bootstrap)  # type: ignore[arg-type]

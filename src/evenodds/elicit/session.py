@@ -1,0 +1,424 @@
+"""A running session: opened after every check, resumed only as it was started, told in words."""
+
+import shlex
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenodds.elicit.answers import Answer, Verdict, toss_ups
+from evenodds.elicit.export import (
+    Findings,
+    Outputs,
+    anchor_table,
+    findings,
+    write_anchors,
+    write_answers,
+)
+from evenodds.elicit.plan import (
+    MOST_ROWS,
+    N_CASES,
+    N_REPEATS,
+    SEED,
+    SessionPlan,
+    fingerprint,
+    hidden_line,
+    information_lines,
+    plan_session,
+)
+from evenodds.elicit.preview import Detect, Preview, Prospect, View
+from evenodds.elicit.questions import Question
+from evenodds.elicit.show import LARGEST, Showing, choose_columns
+from evenodds.elicit.store import Store
+from evenodds.elicit.tolerance import MOST_SHARED, UNSEEN_LEAN
+from evenodds.errors import ImprecisionWarning, InputError
+from evenodds.files import FORMULA_STARTS
+from evenodds.planning.solve import detectable_asymmetry
+from evenodds.rows.labels import read_labels
+from evenodds.simulation.own_data import data_world
+from evenodds.validation import check_between, join_quoted, near_misses
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# Fewer repeats than this say nothing about consistency.
+FEW = 4
+
+
+def count(number: int, thing: str) -> str:
+    """Return ``1 toss-up`` or ``3 toss-ups``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def running_line(n_own: int, n_rows: int, preview: View, *, alone: bool = True) -> str:
+    """Return how many toss-ups an expert found, and what could be detected with all of them.
+
+    How many others found stays untold: an expert who knows may follow.
+    """
+    if n_own == 0:
+        return "No toss-up found yet; they will come."
+    found = f"{count(n_own, 'toss-up')} found so far."
+    if preview.state == "unavailable":
+        return found
+    if preview.state == "unknown":
+        return f"{found} What they can show is worked out as more come in."
+    if preview.asymmetry is None:
+        return f"{found} That is not enough yet to find a difference of any size."
+    return (
+        f"{found} With {'them' if alone else 'those of all experts'}, a test of these {n_rows:,} "
+        "rows would probably notice if the shares of wrong labels in the two classes differed by "
+        f"{100 * preview.asymmetry:.0f} in 100."
+    )
+
+
+def opening_lines(session: "Session") -> list[str]:
+    """Return what to know before anyone is asked: what experts see, and what they cannot."""
+    lines = information_lines(session.plan)
+    hidden = hidden_line(session.plan, session.table.column_names)
+    if hidden is not None:
+        lines.append(hidden)
+    cases = session.plan.cases
+    without = session.showing.n_without_picture(session.table, cases)
+    if without:
+        lines.append(
+            f"Warning: {without} of {len(cases)} cases name a picture that cannot be shown: it is "
+            f"not in {session.showing.folders[0]}, larger than {LARGEST / 1e6:g} MB, or no picture."
+        )
+    return lines
+
+
+def closing_lines(plan: SessionPlan, found: Findings) -> list[str]:
+    """Return what to know of the files that a session ends in."""
+    return [*judgement_lines(found), *information_lines(plan)]
+
+
+def judgement_lines(found: Findings) -> list[str]:
+    """Return what the answers say about the experts' judgement."""
+    known = found.judgement
+    lines = []
+    if known.consistency is None:
+        lines.append("No toss-up has come back yet, so little is known of how surely it is one.")
+    else:
+        again = round(known.consistency * known.n_repeats)
+        lines.append(
+            f"{count(known.n_repeats, 'toss-up')} came back later; {again} "
+            f"{'was' if again == 1 else 'were'} called a toss-up again."
+        )
+        if known.n_repeats >= FEW and known.consistency < 0.5:
+            lines.append(
+                "Answers changed so often that they tell little: talk about what makes a case a "
+                "toss-up, and sit again."
+            )
+    if known.agreement is not None:
+        lines.append(
+            f"Of one expert's toss-ups, another expert saw {known.agreement:.0%} as one too."
+        )
+    if found.toss_ups:
+        widest = max(known.tolerance(toss_up) for toss_up in found.toss_ups)
+        lines.append(
+            f"A toss-up is taken as known to ±{widest:.2f}, and all of them together to "
+            f"±{known.shared_tolerance:.2f}."
+        )
+    return lines
+
+
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session in progress.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The data.
+    showing : Showing
+        What experts see of it.
+    store : Store
+        The answers.
+    outputs : Outputs
+        Where anchors and answers are written to.
+    preview : Preview
+        What could be found with the toss-ups so far.
+    unseen_lean : float
+        How far one expert may lean unseen.
+    test_command : str
+        What to run on the result.
+    """
+
+    table: "pa.Table"
+    showing: Showing
+    store: Store
+    outputs: Outputs
+    preview: Preview
+    unseen_lean: float
+    test_command: str
+
+    @property
+    def plan(self) -> SessionPlan:
+        """What the session is about."""
+        return self.store.plan
+
+    def expert(self, name: str) -> str:
+        """Return a name as its owner first wrote it; refuse what is none."""
+        tidy = " ".join(name.split())
+        if not tidy or not any(letter.isalnum() for letter in tidy):
+            raise InputError("Please write your name: a letter or a number at least.")
+        if len(tidy) > LONGEST_NAME:
+            raise InputError(f"Please write a name of at most {LONGEST_NAME} letters.")
+        if tidy[0] in FORMULA_STARTS or not tidy.isprintable() or set(tidy) & set("/\\?#"):
+            raise InputError("Please write your name without special signs.")
+        known = {other.casefold(): other for other in self.store.experts()}
+        return known.get(tidy.casefold(), tidy)
+
+    def question(self, expert: str, answered: list[Answer]) -> Question | None:
+        """Return what to ask an expert now."""
+        return self.plan.queue().next_question(expert, answered)
+
+    def answer(
+        self, expert: str, *, number: int, case: int, verdict: Verdict, chance: float | None
+    ) -> bool:
+        """Keep an answer about the case that question `number` showed; False if it cannot be kept.
+
+        An answer that comes twice (a double click, a page sent again) is kept once. One to
+        another case, or another one to the same case (a second window, the back button), is not.
+        """
+        given = self.store.answers(expert)
+        if number < len(given):
+            kept = given[number]
+            return (kept.case, kept.verdict, kept.chance) == (case, verdict, chance)
+        question = self.question(expert, given)
+        if question is None or (question.number, question.case) != (number, case):
+            return False
+        return self.store.add(
+            expert,
+            number,
+            case=case,
+            occasion=question.occasion,
+            verdict=verdict,
+            chance=chance,
+        )
+
+    def findings(self) -> Findings:
+        """Return what all answers so far amount to."""
+        return findings(self.store.answers(), self.plan, self.unseen_lean)
+
+    def running_line(self, expert: str) -> tuple[str, bool]:
+        """Return the line under an expert's question, and whether more is being worked out."""
+        found = self.findings()
+        prospect = Prospect.of(len(found.toss_ups), found.judgement)
+        view = View("unknown") if prospect is None else self.preview.ask(prospect)
+        own = len(toss_ups(self.store.answers(expert)))
+        alone = len(self.store.experts()) < 2
+        return running_line(own, self.table.num_rows, view, alone=alone), view.working
+
+    def export(self) -> list[Path]:
+        """Write the raw answers, and anchors where there are toss-ups; return what was written."""
+        answers = self.store.answers()
+        write_answers(self.outputs.answers, answers, self.plan)
+        found = self.findings()
+        if not found.toss_ups:
+            return [self.outputs.answers]
+        anchors = anchor_table(self.table, self.plan.features, found)
+        write_anchors(self.outputs.anchors, anchors)
+        return [self.outputs.anchors, self.outputs.answers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """The options of `evenodds elicit`; None where one was left out.
+
+    A session that has begun goes on as it was started: an option left out takes its value from
+    there, and one that says otherwise is refused.
+    """
+
+    data: Path
+    label: str
+    out: Path
+    raw: Path | None = None
+    show: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None
+    positive: str | None = None
+    n_cases: int | None = None
+    n_repeats: int | None = None
+    seed: int | None = None
+    unseen_lean: float = UNSEEN_LEAN
+    images: Path | None = None
+
+    def outputs(self) -> Outputs:
+        """Return where results are written to, refusing the data itself."""
+        if not self.out.name:
+            raise InputError(f"--out {self.out} is no file: name one, as anchors.csv.")
+        outputs = Outputs(self.out, self.raw or self.out.with_name(f"{self.out.stem}_answers.csv"))
+        if self.data.resolve() in {outputs.anchors.resolve(), outputs.answers.resolve()}:
+            raise InputError(f"--out or --raw would overwrite {self.data}: name another file.")
+        return outputs
+
+    @property
+    def database(self) -> Path:
+        """Where answers are kept as they come."""
+        return self.out.with_name(f"{self.out.stem}_answers.db")
+
+
+def check_same(plan: SessionPlan, table: "pa.Table", wishes: Wishes) -> None:
+    """Refuse to go on with a session about other data, or as it was not started."""
+    where = wishes.database
+    same_rows = (
+        wishes.label == plan.label
+        and max(plan.cases) < table.num_rows
+        and fingerprint(table, wishes.label, plan.cases) == plan.digest
+    )
+    if not same_rows:
+        raise InputError(
+            f"{where} holds answers about other rows, or another label than {wishes.label!r}: go "
+            "on with the data it was started with, or name another --out."
+        )
+    labels = read_labels(table[wishes.label].to_numpy(), wishes.positive, repr(wishes.label))
+    classes = {str(labels.negative), str(labels.positive)}
+    if classes != {plan.negative, plan.positive}:
+        raise InputError(
+            f"{where} holds answers about {join_quoted((plan.negative, plan.positive))} but "
+            f"the labels now are {join_quoted(sorted(classes))}: name another --out."
+        )
+    wished = {
+        "--positive": (wishes.positive and str(labels.positive), plan.positive),
+        "--features": (_names(wishes.features), _names(plan.features)),
+        "--show": (_names(wishes.show), _names(plan.shown)),
+        "--cases": (wishes.n_cases, plan.n_cases),
+        "--repeats": (wishes.n_repeats, plan.n_repeats),
+        "--seed": (wishes.seed, plan.seed),
+    }
+    for option, (now, then) in wished.items():
+        if now is not None and now != then:
+            raise InputError(
+                f"{where} was started with {option} {then}, not {now}: leave {option} out to go "
+                "on with it, or name another --out to begin anew."
+            )
+
+
+def _names(columns: tuple[str, ...] | None) -> Any:
+    """Return names as an option writes them, in an order that does not matter."""
+    return None if columns is None else ",".join(sorted(columns))
+
+
+def open_session(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False) -> Session:
+    """Check everything and return a session to sit at.
+
+    With `must_exist`, only go on with answers that are there.
+    """
+    outputs = wishes.outputs()
+    check_between(wishes.unseen_lean, "--lean", 0, MOST_SHARED)
+    if wishes.images is not None and not wishes.images.is_dir():
+        raise InputError(f"--images {wishes.images} is no folder.")
+    _check_column(table, wishes.label, wishes)
+    store = _open_store(table, wishes, must_exist)
+    plan = store.plan
+    return Session(
+        table=table,
+        showing=Showing(plan.shown, (wishes.images or wishes.data.resolve().parent,)),
+        store=store,
+        outputs=outputs,
+        preview=Preview(partial(_detector, table, plan)),
+        unseen_lean=wishes.unseen_lean,
+        test_command=_test_command(table, plan, wishes),
+    )
+
+
+def _open_store(table: "pa.Table", wishes: Wishes, must_exist: bool) -> Store:
+    """Go on with the answers there are, or choose cases and begin."""
+    path = wishes.database
+    if Store.has_begun(path):
+        store = Store.open(path)
+    elif must_exist:
+        raise InputError(f"there are no answers yet: {path} is not there.")
+    else:
+        # Another start may come first meanwhile: then its session is gone on with.
+        store = Store.begin(path, _plan(table, wishes))
+    try:
+        check_same(store.plan, table, wishes)
+    except InputError:
+        store.close()
+        raise
+    return store
+
+
+def _plan(table: "pa.Table", wishes: Wishes) -> SessionPlan:
+    """Choose the cases of a session as wished for."""
+    features = _features(table, wishes)
+    return plan_session(
+        table,
+        label=wishes.label,
+        features=features,
+        shown=choose_columns(table, wishes.label, wishes.show or features, str(wishes.data)),
+        positive=wishes.positive,
+        n_cases=N_CASES if wishes.n_cases is None else wishes.n_cases,
+        n_repeats=N_REPEATS if wishes.n_repeats is None else wishes.n_repeats,
+        seed=SEED if wishes.seed is None else wishes.seed,
+    )
+
+
+def _features(table: "pa.Table", wishes: Wishes) -> tuple[str, ...]:
+    """Return the columns that the test will go by: those named, or all that hold numbers."""
+    import pyarrow as pa
+
+    if wishes.features is not None:
+        for name in wishes.features:
+            _check_column(table, name, wishes)
+        if not wishes.features or wishes.label in wishes.features:
+            raise InputError("--features must name columns, and not the label.")
+        return wishes.features
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    found = tuple(
+        field.name
+        for field in table.schema
+        if field.name != wishes.label and any(is_number(field.type) for is_number in numbers)
+    )
+    if not found:
+        raise InputError(
+            f"{wishes.data} has no column of numbers beside {wishes.label!r} for a test to go by."
+        )
+    return found
+
+
+def _check_column(table: "pa.Table", name: str, wishes: Wishes) -> None:
+    if name not in table.column_names:
+        near = near_misses(name, table.column_names)
+        raise InputError(f"{wishes.data} has no column {name!r}; {near}")
+
+
+def _detector(table: "pa.Table", plan: SessionPlan) -> Detect:
+    """Return a function that works out what a test of these rows could find."""
+    step = -(-table.num_rows // MOST_ROWS)
+    some = table.take(np.arange(0, table.num_rows, step)) if step > 1 else table
+    features, labels = some.select(list(plan.features)), some[plan.label].to_numpy()
+    with warnings.catch_warnings():
+        # Flip rates taken as 0 where the rows cannot tell: an preview need not be exact.
+        warnings.simplefilter("ignore", ImprecisionWarning)
+        world = data_world(features, labels, positive=plan.positive)
+
+    def detect(prospect: Prospect) -> float:
+        return detectable_asymmetry(
+            world,
+            n_rows=table.num_rows,
+            n_anchors=prospect.n_anchors,
+            tolerance=prospect.tolerance,
+            shared_tolerance=prospect.shared_tolerance,
+            runs=0,  # an preview need not be exact, but quick
+        )
+
+    return detect
+
+
+def _test_command(table: "pa.Table", plan: SessionPlan, wishes: Wishes) -> str:
+    """Return what to run on the result; features need no names where all columns are."""
+    words = ["evenodds", "test", str(wishes.data), "--label", plan.label]
+    words += ["--anchors", str(wishes.out)]
+    if set(plan.features) != {*table.column_names} - {plan.label}:
+        words += ["--features", ",".join(plan.features)]
+    # Sliders are about this class, so the test must be too.
+    return shlex.join([*words, "--positive", plan.positive])

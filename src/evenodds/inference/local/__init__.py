@@ -1,1 +1,0 @@
-"""The local test: anchors against the labels around each, no shape assumed."""

@@ -1,0 +1,591 @@
+"""Three classes or more: is any class flipped more often than others?
+
+Where hardly any row lies between two sides, the fitted curve is a step. It passes a toss-up at
+any height, its slope has no bound, and numbers read there are those of where the climb stopped.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtri
+
+from evenodds.anchors import Anchors
+from evenodds.errors import InputError
+from evenodds.inference.asymmetry import check_rarest_class
+from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows
+from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_test
+from evenodds.inference.multiclass.crossing import (
+    Finding,
+    Problem,
+    SplitAnchors,
+    each_alone,
+    side_shares,
+    split_log_odds,
+    strongest_first,
+)
+from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
+from evenodds.inference.multiclass.splits import (
+    Scheme,
+    Split,
+    anchors_beside,
+    check_scheme,
+    naming,
+    read_codes,
+    read_split_anchors,
+    splits_of,
+)
+from evenodds.inference.noise_aware import data_notes, ignored_check
+from evenodds.inference.null_fits import AnchorEquations, equal_weights
+from evenodds.inference.results import Diagnostic
+from evenodds.model.logistic import set_up
+from evenodds.model.noisy_likelihood import NoisyProblem
+from evenodds.model.softmax import (
+    LAST_GAIN_ON_THE_WAY,
+    STEP_ROWS_A_PARAMETER,
+    ClassData,
+    ClassFit,
+    ClassPoint,
+    FlipFamily,
+    climb,
+    evaluate,
+    fit_classes,
+    pairs_family,
+    rows_between,
+    split_leaning,
+    uniform_family,
+)
+from evenodds.model.sums import ZERO, chi_squared, symmetric_inverse
+from evenodds.rows.classes import ClassRows, read_class_rows
+from evenodds.validation import FloatArray, join_quoted
+
+# With more classes the bends of all curves are too many to test one by one.
+MOST_BENT = 6
+# Log-odds beyond which a bend no longer grows, so that one far row cannot decide.
+HELD_AT = 8.0
+# Splits whose withheld numbers are accounted for one by one.
+MOST_NAMED = 3
+
+
+def curve_check(fit: ClassFit) -> Diagnostic:
+    """Say whether the curve settled, with rows on its slopes."""
+    rows = fit.here.transition
+    if fit.is_step:
+        message = (
+            f"The classes hardly overlap: only about {rows:.0f} rows lie between them. There is "
+            "little to see at the toss-ups; use more rows or fewer columns."
+        )
+    elif not fit.converged:
+        message = UNSETTLED
+    else:
+        message = f"About {rows:,.0f} rows lie between the classes."
+    concern = fit.is_step or not fit.converged
+    return Diagnostic(name="step", message=message, concern=concern, statistic=rows)
+
+
+def rows_check(rows: ClassRows, counts: FloatArray) -> Diagnostic:
+    """Say whether every class has enough rows for the normal approximation."""
+    rarest = int(np.argmin(counts))
+    each = float(counts[rarest]) / (rows.features.shape[1] + 1)
+    return enough_rows(each, f"the rarest label, {rows.classes.names[rarest]!r},")
+
+
+def withheld_check(records: Sequence[SplitRecord]) -> Diagnostic:
+    """Say which splits the data cannot tell of, and why."""
+    reasons = [f"{record.name}: {record.withheld}" for record in records[:MOST_NAMED]]
+    count = "one split" if len(records) == 1 else f"{len(records)} splits"
+    more = ["The splits say why of the others."] if len(records) > MOST_NAMED else []
+    message = " ".join([f"These data cannot tell of {count}.", *reasons, *more])
+    return Diagnostic(name="withheld", message=message, concern=True, statistic=float(len(records)))
+
+
+def doubts_about(record: SplitRecord) -> tuple[Diagnostic, ...]:
+    """Return the concerns about a split, named after it."""
+    return tuple(
+        replace(
+            check, name=f"{record.name}: {check.name}", message=f"{record.name}: {check.message}"
+        )
+        for check in record.diagnostics
+        if check.concern
+    )
+
+
+def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
+    """Test whether the log-odds between classes bend: squares of them as columns more.
+
+    With the asymmetries of all splits free: noise that leans must not look like a bend. None
+    where no bend is seen, since a mild one seldom is.
+    """
+    why = "rows come in groups" if problem.data.groups is not None else ""
+    why = "they are steps" if fit.is_step else why
+    if why:
+        message = f"The shape of the curves was not tested: {why}."
+        return Diagnostic(name="link", message=message, concern=False)
+    data, point = problem.data, fit.point
+    linear = np.clip(data.design @ point.coefficients.T, -HELD_AT, HELD_AT)
+    bends = linear**2
+    if data.n_classes > MOST_BENT:
+        bends = bends.mean(axis=1, keepdims=True)
+    bends -= bends.mean(axis=0)
+    bends /= np.maximum(bends.std(axis=0), 1e-300)
+    n_curves, n_columns = point.coefficients.shape
+    wide = ClassData(np.hstack([data.design, bends]), data.labels, data.weights, data.n_classes)
+    straight = np.hstack([point.coefficients, np.zeros((n_curves, bends.shape[1]))])
+    here = evaluate(wide, problem.family, ClassPoint(straight, point.rates, point.asymmetries))
+    width = n_columns + bends.shape[1]
+    bent = np.concatenate([np.arange(n_columns, width) + k * width for k in range(n_curves)])
+    plain = np.setdiff1d(np.arange(n_curves * width), bent)
+    n_rates, n_all = len(fit.free), len(here.score)
+    leaning = np.arange(n_curves * width + n_rates, n_all)
+    kept = np.concatenate([plain, n_curves * width + np.flatnonzero(fit.free), leaning])
+    lever = here.information[np.ix_(bent, kept)] @ symmetric_inverse(
+        here.information[np.ix_(kept, kept)]
+    )
+    score = here.score[bent] - lever @ here.score[kept]
+    information = (
+        here.information[np.ix_(bent, bent)] - lever @ here.information[np.ix_(kept, bent)]
+    )
+    statistic, rank = chi_squared(score, information, zero=1e-8)
+    pvalue = float(chdtrc(rank, statistic))
+    if pvalue >= DOUBT_BELOW:
+        return None
+    message = (
+        f"The log-odds between classes are not linear in the columns (p = {pvalue:.2g}), or flips "
+        "differ more than these splits tell: give toss-ups of more pairs, or a formula if you know "
+        "the right one; if you do not, look true labels up (confusion_test)."
+    )
+    return Diagnostic(
+        name="link", message=message, concern=True, statistic=statistic, pvalue=pvalue
+    )
+
+
+def anchors_check(
+    problem: Problem, fit: ClassFit, split: Split, equations: AnchorEquations
+) -> Diagnostic | None:
+    """Test whether the anchors of a split agree with each other; None with one anchor."""
+    n_anchors = len(equations.targets)
+    if n_anchors < 2:
+        return None
+    gaps, gradients = np.empty(n_anchors), []
+    for number in range(n_anchors):
+        one = SplitAnchors(split.positive, split.negative, equations.design[[number]], 0.0, 0.0)
+        log_odds, gradient = split_log_odds(one, fit.point.coefficients)
+        gaps[number] = log_odds - equations.targets[number]
+        gradients.append(gradient)
+    kept = fit.nuisance
+    inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
+    n_theta = fit.point.coefficients.size
+    slopes = np.array(gradients)
+    covariance = slopes @ inverse[:n_theta, :n_theta] @ slopes.T + equations.covariance
+    # Only differences between anchors: an asymmetry moves all of them together.
+    centre = np.eye(n_anchors) - 1 / n_anchors
+    apart, spread = centre @ gaps, centre @ covariance @ centre
+    least = ZERO * float(covariance.diagonal().max())
+    statistic, rank = chi_squared(apart, spread, zero=1e-6, least=least)
+    pvalue = float(chdtrc(max(rank, 1), statistic))
+    concern = pvalue < DOUBT_BELOW
+    worst = int(np.argmax(np.abs(apart)))
+    message = (
+        f"Its toss-ups contradict each other (p = {pvalue:.2g}); anchor {worst} is furthest off. "
+        "That anchor, the tolerance or the curve is wrong."
+        if concern
+        else f"Its toss-ups agree with each other (p = {pvalue:.2g})."
+    )
+    return Diagnostic(
+        name="anchors and curve",
+        message=message,
+        concern=concern,
+        statistic=statistic,
+        pvalue=pvalue,
+    )
+
+
+def range_check(points: FloatArray, low: FloatArray, high: FloatArray) -> Diagnostic:
+    """Say how many anchors of a split lie outside the range of the data."""
+    count = int(((points < low) | (points > high)).any(axis=1).sum())
+    message = (
+        f"{count} of {len(points)} toss-ups lie outside the range of the data: there the curve is "
+        "extrapolated."
+        if count
+        else "All toss-ups lie within the range of the data."
+    )
+    return Diagnostic(
+        name="range of the data", message=message, concern=count > 0, statistic=float(count)
+    )
+
+
+def untested_record(
+    split: Split, anchors: Anchors | None, rows: ClassRows, counts: FloatArray, scheme: Scheme
+) -> SplitRecord:
+    """Return the record of a split before anything is known of it."""
+    names = rows.classes.names
+    sides = (*split.positive, *split.negative)
+    even = ", and the pair is taken to be even" if scheme == "one-vs-one" else ""
+    return SplitRecord(
+        name=split.name(rows.classes, rest=scheme == "one-vs-rest"),
+        positive=tuple(names[k] for k in split.positive),
+        negative=tuple(names[k] for k in split.negative),
+        left_out=tuple(name for k, name in enumerate(names) if k not in sides),
+        null_ratio=len(split.negative) / len(split.positive),
+        n_rows=round(float(counts[list(sides)].sum())),
+        n_anchors=0 if anchors is None else len(anchors),
+        shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
+        shared_is_default=anchors is not None and anchors.shared_is_default,
+        untested=f"no toss-ups were given for it{even}." if anchors is None else "",
+    )
+
+
+def tested_record(
+    split: SplitRecord, found: Finding | str, checks: tuple[Diagnostic, ...]
+) -> SplitRecord:
+    """Return the record of a split with what was found, or with why it is withheld."""
+    if isinstance(found, str):
+        return replace(
+            split,
+            statistic=math.nan,
+            pvalue=math.nan,
+            adjusted_pvalue=math.nan,
+            withheld=found,
+            diagnostics=checks,
+        )
+    out, into = len(split.negative) * found.rate, len(split.positive) * found.rate
+    return replace(
+        split,
+        statistic=found.statistic,
+        pvalue=found.pvalue,
+        adjusted_pvalue=found.adjusted,
+        asymmetry=found.asymmetry,
+        standard_error=found.standard_error,
+        # Not cut off at 0: the two must differ by the asymmetry beside them.
+        alpha=out - found.asymmetry / 2,
+        beta=into + found.asymmetry / 2,
+        diagnostics=checks,
+    )
+
+
+# An interval of this level without an end on either side says nothing.
+LEVEL = 0.95
+# With so many times the rows needed no step can do as well; with fewer it is tried, from curves so
+# much steeper. It does as well where it loses less log-likelihood than this, about what one
+# parameter gains by chance once in 200 times.
+ENOUGH = 8.0
+NEAR_STEP = 12.0
+AS_WELL = 4.0
+
+
+def steps(problem: Problem, fit: ClassFit, *, rivals: bool = False) -> dict[int, str]:
+    """Return the splits whose sides a fit parts by a step, with the reason.
+
+    With `rivals` also those where a step would do as well.
+    """
+    # A curve of its own, the rate and the asymmetry.
+    needed = STEP_ROWS_A_PARAMETER * (problem.data.design.shape[1] + 2)
+    found, few = {}, set[int]()
+    for number, rows in enumerate(_rows_at_the_anchors(problem, fit)):
+        if not rows >= needed:
+            found[number] = (
+                f"Only about {rows:.0f} rows lie between the two sides and {needed:.0f} are "
+                "needed: the fitted curve is a step there."
+            )
+        elif rows < ENOUGH * needed:
+            few |= {*problem.anchors[number].positive, *problem.anchors[number].negative}
+    for rival in _near_steps(problem, fit, few) if rivals else ():
+        lost = fit.here.log_likelihood - rival.here.log_likelihood
+        for number, rows in enumerate(_rows_at_the_anchors(problem, rival)):
+            if rows < needed and lost < AS_WELL:
+                found.setdefault(number, "A curve that is a step there fits about as well.")
+    return found
+
+
+def _rows_at_the_anchors(problem: Problem, fit: ClassFit) -> list[float]:
+    """Return how many rows lie between the classes that meet at the anchors of each split."""
+    between = rows_between(problem.data, fit.point.coefficients)
+    shares = [side_shares(group, fit.point.coefficients) for group in problem.anchors]
+    return [
+        float(np.einsum("ak,kl,al->a", first, between, second).min()) for first, second in shares
+    ]
+
+
+def _near_steps(problem: Problem, fit: ClassFit, classes: set[int]) -> list[ClassFit]:
+    """Return where climbs end that start with one of some classes, or all, parted by near-steps."""
+    curves = np.vstack([fit.point.coefficients, np.zeros(fit.point.coefficients.shape[1])])
+    starts = [NEAR_STEP * curves] if classes else []
+    for one in sorted(classes):
+        others = np.delete(curves, one, axis=0).mean(axis=0)
+        starts.append(curves.copy())
+        starts[-1][one] = others + NEAR_STEP * (curves[one] - others)
+    return [
+        climb(
+            problem.data,
+            problem.family,
+            replace(fit.point, coefficients=start[:-1] - start[-1]),
+            last_gain=LAST_GAIN_ON_THE_WAY,
+        )
+        for start in starts
+    ]
+
+
+def boundless(found: Finding) -> str | None:
+    """Return why the numbers of a split say nothing, or None where they do."""
+    if not math.isfinite(found.asymmetry) or abs(found.asymmetry) > 1:
+        return "No possible asymmetry carries the fitted curve to its toss-ups."
+    reach = float(ndtri((1 + LEVEL) / 2)) * found.standard_error
+    if not reach < 1 + abs(found.asymmetry):
+        return "Asymmetries of any size and sign fit its toss-ups."
+    return None
+
+
+def multiclass_test(
+    X: Any,
+    y: Any,
+    anchors: Any,
+    *,
+    scheme: str = "one-vs-one",
+    codes: Any = None,
+    audit: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    formula: str | None = None,
+) -> MulticlassTestResult:
+    r"""Test whether labels of three or more classes are flipped unevenly.
+
+    The null hypothesis depends on the scheme. *One-vs-one*: the two classes of a pair are
+    flipped into each other equally often, whatever happens elsewhere. *One-vs-rest* and
+    *output-codes*: noise is uniform, every label is flipped equally often and to every other
+    class alike. A side of few classes then loses more than it gains, and the test knows by how
+    much.
+
+    Parameters
+    ----------
+    X : array, data frame or path
+        Features, without an intercept column; read in memory.
+    y : array-like or str
+        Labels of three classes or more, or the name of their column in X.
+    anchors : dict
+        Toss-ups of each split, as `Anchors`: ``{("cat", "dog"): ...}`` for one-vs-one (cases that
+        are a cat or a dog, nobody can tell which), ``{"cat": ...}`` for one-vs-rest (a cat, or
+        anything else), ``{"cat + dog | fox + owl": ...}`` for output codes. A stated posterior is
+        that of the side named first. Splits without anchors are not tested.
+    scheme : {"one-vs-one", "one-vs-rest", "output-codes"}
+        How the classes are split.
+    codes : array-like or OutputCodes, optional
+        For output codes: one row a class in the order of their names, one column a split, +1 and
+        -1 for its sides, 0 for classes left out. Default: every split up to six classes, random
+        dense ones beyond.
+    audit : tuple of (true, given), optional
+        Both labels of rows that were looked up, for `confusion_test` beside it.
+    sample_weight, groups : array-like or str, optional
+        Frequency weights, and rows that belong together; as for `asymmetry_test`.
+    formula : str, optional
+        Features by a formula, such as ``"poly(age, 2) + C(site)"``.
+
+    Returns
+    -------
+    MulticlassTestResult
+
+    Raises
+    ------
+    InputError
+        If the data or the anchors cannot be used; the message says what to do.
+
+    See Also
+    --------
+    asymmetry_test : For two classes.
+    confusion_test : For rows whose true class is known.
+
+    Notes
+    -----
+    All classes are fitted at once: clean posteriors :math:`\eta_k \propto e^{\theta_k^\top x}`
+    seen through a flip matrix :math:`T`, so that a label m has probability
+    :math:`\sum_k \eta_k T_{km}`. One split alone would not do: one class against the rest is not
+    logistic even where every pair is, and rows of third classes leak into a pair. The
+    statistic is the gap between this curve's log-odds at the toss-ups and the stated ones, over
+    its standard error.
+
+    Pairs are tested strongest first, each with those before it free to lean: flips from i to j
+    also move the curve at the toss-ups of i and k. Splits of the other schemes are tested each
+    alone and adjusted by Holm's method.
+
+    The log-odds between any two classes must be linear in the columns, or in those of a formula
+    (which helps if it is the right one), and noise must depend on the class only. Pairs without
+    toss-ups are taken to be even. Where hardly any row lies between the two sides of a split, the
+    curve is a step: the split has no numbers, and `withheld` says why.
+
+    Examples
+    --------
+    A fifth of the cats are labelled as dogs; the toss-ups lie halfway between two classes.
+
+    >>> import numpy as np
+    >>> import evenodds as eo
+    >>> rng = np.random.default_rng(5)
+    >>> centres = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 2.0]])
+    >>> true = rng.integers(0, 3, size=3000)
+    >>> X = centres[true] + rng.normal(size=(3000, 2))
+    >>> names = np.array(["cat", "dog", "fox"])
+    >>> given = np.where((true == 0) & (rng.random(3000) < 0.2), "dog", names[true])
+    >>> result = eo.multiclass_test(X, given, {
+    ...     ("cat", "dog"): eo.Anchors([[1.0, -0.5], [1.0, 0.0]]),
+    ...     ("cat", "fox"): eo.Anchors([[0.5, 1.0], [-0.1, 1.3]]),
+    ...     ("dog", "fox"): eo.Anchors([[1.5, 1.0], [2.1, 1.3]]),
+    ... })
+    >>> [split.name for split in result.splits if split.rejected()]
+    ['cat | dog']
+    """
+    checked = check_scheme(scheme)
+    if codes is not None and checked != "output-codes":
+        raise InputError(f"codes goes with scheme='output-codes', but scheme is {checked!r}.")
+    audited = _read_audit(audit)
+    rows = read_class_rows(X, y, sample_weight=sample_weight, groups=groups, formula=formula)
+    _check_audit(audited, rows)
+    return run_on_class_rows(rows, anchors, checked, codes=codes, audit=audited)
+
+
+def run_on_class_rows(
+    rows: ClassRows,
+    anchors: Any,
+    scheme: Scheme,
+    *,
+    codes: Any = None,
+    audit: ConfusionTestResult | None = None,
+) -> MulticlassTestResult:
+    """Run the test on checked rows; see `multiclass_test`."""
+    names = rows.classes.names
+    matrix = read_codes(codes, len(names)) if scheme == "output-codes" else None
+    every = read_split_anchors(
+        anchors, scheme, rows.classes, splits_of(scheme, rows.classes, matrix)
+    )
+    counts = np.zeros(len(names))
+    np.add.at(counts, rows.classes.codes, 1.0 if rows.weights is None else rows.weights)
+    check_rarest_class(rows, counts)
+    logistic, _ = set_up(rows.rows)
+    measured = NoisyProblem(rows.rows, logistic.scaling)
+    known = anchors_beside(rows, every)
+    equations = [_equations(split, points, rows, measured) for split, points in known]
+    problem = Problem(
+        data=ClassData(
+            measured.design(rows.features),
+            rows.classes.codes,
+            rows.weights,
+            len(names),
+            rows.groups,
+        ),
+        family=_family(scheme, len(names), [split for split, _ in known]),
+        anchors=[
+            _averaged(split, found) for (split, _), found in zip(known, equations, strict=True)
+        ],
+    )
+    null = fit_classes(problem.data, problem.family)
+    found, best = _test_what_can_be_told(problem, null, scheme)
+    tested = {
+        split: (one, _split_checks(problem, best, split, stated, one))
+        for (split, _), stated, one in zip(known, equations, found, strict=True)
+    }
+    records = [untested_record(split, points, rows, counts, scheme) for split, points in every]
+    for place, (split, points) in enumerate(every):
+        if points is not None:
+            records[place] = tested_record(records[place], *tested[split])
+    withheld = [record for record in records if record.withheld is not None]
+    flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
+    enough, bent = rows_check(rows, counts), shape_check(problem, best)
+    return MulticlassTestResult(
+        scheme=scheme,
+        classes=names,
+        class_counts=tuple(round(count) for count in counts),
+        splits=tuple(records),
+        noise_rate=None if len(withheld) == len(known) else float(1 - flips.diagonal().mean()),
+        n_rows=round(float(counts.sum())),
+        n_features=rows.features.shape[1],
+        diagnostics=(
+            curve_check(null),
+            *([bent] if bent is not None else []),
+            *([enough] if enough.concern or not withheld else []),
+            *([withheld_check(withheld)] if withheld else []),
+            *data_notes(rows.rows),
+            *ignored_check([name for _, points in known for name in points.ignored]),
+            *(doubt for record in records for doubt in doubts_about(record)),
+        ),
+        audit=audit,
+    )
+
+
+def _test_what_can_be_told(
+    problem: Problem, null: ClassFit, scheme: Scheme
+) -> tuple[list[Finding | str], ClassFit]:
+    """Return what was found for each split, or why it is withheld, and the fit to check."""
+    collapsed = steps(problem, null, rivals=True)
+    every = range(len(problem.anchors))
+    test = strongest_first if scheme == "one-vs-one" else each_alone
+    found, best = test(problem, null, [number for number in every if number not in collapsed])
+    collapsed = steps(problem, best) | collapsed
+    return [
+        collapsed.get(number) or boundless(found[number]) or found[number] for number in every
+    ], best
+
+
+def _read_audit(audit: Any) -> ConfusionTestResult | None:
+    """Test the confusion matrix of an audit sample, where there is one."""
+    if audit is None:
+        return None
+    if not isinstance(audit, (tuple, list)) or len(audit) != 2:
+        raise InputError("audit must be a tuple (true, given): both labels of the audited rows.")
+    return confusion_test(*audit)
+
+
+def _check_audit(audit: ConfusionTestResult | None, rows: ClassRows) -> None:
+    """Refuse an audit of other classes; one that never met a rare class will do."""
+    strange = [
+        name for name in (audit.classes if audit else ()) if rows.classes.number(name) is None
+    ]
+    if strange:
+        raise InputError(
+            f"audit has class {strange[0]!r}, which no label has: the classes are "
+            f"{join_quoted(rows.classes.names)}; give audited rows of this data."
+        )
+
+
+def _equations(
+    split: Split, anchors: Anchors, rows: ClassRows, measured: NoisyProblem
+) -> AnchorEquations:
+    """Return what the anchors of a split say, and name the split where they are at fault."""
+    source = rows.rows
+    with naming(split, rows):
+        points = anchors.points_for(source.feature_names, source.n_features)
+        return AnchorEquations.of(anchors, points, measured)
+
+
+def _averaged(split: Split, equations: AnchorEquations) -> SplitAnchors:
+    weights = equal_weights(len(equations.targets))
+    return SplitAnchors(
+        positive=split.positive,
+        negative=split.negative,
+        design=equations.design,
+        target=float(weights @ equations.targets),
+        variance=float(weights @ equations.covariance @ weights),
+    )
+
+
+def _family(scheme: Scheme, n_classes: int, splits: list[Split]) -> FlipFamily:
+    """Return the noise that the null allows, leaning along the splits."""
+    if scheme == "one-vs-one":
+        return pairs_family(n_classes, [(s.positive[0], s.negative[0]) for s in splits])
+    leanings = [split_leaning(n_classes, s.positive, s.negative) for s in splits]
+    return uniform_family(n_classes, np.array(leanings))
+
+
+def _split_checks(
+    problem: Problem,
+    fit: ClassFit,
+    split: Split,
+    equations: AnchorEquations,
+    found: Finding | str,
+) -> tuple[Diagnostic, ...]:
+    low = problem.data.design.min(axis=0)
+    high = problem.data.design.max(axis=0)
+    checks = (
+        # Nothing contradicts a step.
+        None if isinstance(found, str) else anchors_check(problem, fit, split, equations),
+        range_check(equations.design, low, high),
+    )
+    return tuple(check for check in checks if check is not None)

@@ -1,0 +1,289 @@
+"""The posterior of the labels as a spline in the fitted index, by weighted least squares.
+
+``p = beta + (1 - alpha - beta) s(theta'x)`` by maximum likelihood in (theta, alpha, beta). The
+rates stay above a small floor, so that no row gets an unbounded weight where labels look clean.
+
+Around the noisy-logistic curve ``p_0 = beta + (1 - alpha - beta) u``, ``u = s(theta'x)``, the
+posterior is ``p_0 + J'delta`` with
+
+    J = (natural cubic spline in u,  u (1 - u) (1, x)).
+
+The straight part of the spline is class-conditional noise, its bends are whatever else the
+labels do along the index, and the last columns are what an error of theta does: the covariance
+of delta therefore holds the error of the index. ``delta`` is linear in the labels, with weights
+``1/(p_0 (1 - p_0))``, so it exists always and is close to normal (theory page, "Contours").
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evenodds.model.covariance import sum_by_group
+from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, STEP_ROWS_A_PARAMETER
+from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
+from evenodds.model.sums import shifted, symmetric_inverse
+from evenodds.rows.base import Block
+from evenodds.validation import FloatArray
+
+LEAST_RATE = 0.002
+# Flip rates (alpha, beta) to climb from; slopes of the plain fit are stretched to match.
+START_RATES = ((0.02, 0.02), (0.15, 0.15), (0.02, 0.2), (0.2, 0.02))
+# As if so many sure cases of either class had been seen with the right label: where few rows lie
+# on a plateau, the likelihood alone would rather have a steep curve that ends half-way. More would
+# win against 10,000 rows of very noisy labels, which hardly know their rates.
+SURE_CASES = 0.25
+MOST_STEPS = 60
+# A climb that gains less than this in a step has arrived, or creeps towards a step curve.
+LEAST_GAIN = 1e-7
+MOST_DAMPING = 1e8
+# Derivatives of (tau, Delta) in (alpha, beta).
+_RATES = np.array([[0.5, 0.5], [-1.0, 1.0]])
+
+
+@dataclass(frozen=True, slots=True)
+class FreeCurve:
+    """A noisy-logistic curve; `plain` where no noisy one could be told from a step."""
+
+    here: NoisyEvaluation
+    plain: bool
+
+    @property
+    def point(self) -> NoisyPoint:
+        """The curve, on the solver's scale."""
+        return self.here.point
+
+
+def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> FreeCurve:
+    """Climb from several flip rates and keep the best end that is no step.
+
+    With many rows the search is done on a sample; what is left to do on all of them is little.
+    """
+    small = problem.small
+    ends = [_climb(small, _start(plain_coefficients, *rates)) for rates in START_RATES]
+    smooth = [end for end in ends if not _is_step(end)]
+    if not smooth:
+        clean = NoisyPoint(plain_coefficients, LEAST_RATE, 0.0)
+        return FreeCurve(problem.evaluate(clean), plain=True)
+    best = max(smooth, key=_objective)
+    if small is not problem:
+        best = _climb(problem, best.point, last_gain=problem.last_gain)
+    return FreeCurve(best, plain=False)
+
+
+def _start(coefficients: FloatArray, alpha: float, beta: float) -> NoisyPoint:
+    return _point(coefficients / (1 - alpha - beta), np.array([alpha, beta]))
+
+
+def _point(coefficients: FloatArray, rates: FloatArray) -> NoisyPoint:
+    """Return the curve with these flip rates (alpha, beta)."""
+    alpha, beta = (float(rate) for rate in rates)
+    return NoisyPoint(coefficients, (alpha + beta) / 2, beta - alpha)
+
+
+def _rates(point: NoisyPoint) -> FloatArray:
+    """Return the flip rates (alpha, beta) of a curve."""
+    return np.array([point.alpha, point.beta])
+
+
+def _objective(here: NoisyEvaluation) -> float:
+    """Return the log-likelihood, that of the sure cases included."""
+    return here.log_likelihood + SURE_CASES * float(np.log1p(-_rates(here.point)).sum())
+
+
+def _is_step(here: NoisyEvaluation) -> bool:
+    return here.transition < STEP_ROWS_A_PARAMETER * len(here.point.coefficients)
+
+
+def _climb(
+    problem: NoisyProblem, start: NoisyPoint, last_gain: float = LAST_GAIN
+) -> NoisyEvaluation:
+    """Climb by damped Fisher scoring, both rates between their bounds."""
+    here, damping = problem.evaluate(start), 0.0
+    for _ in range(MOST_STEPS):
+        score, information = _in_flip_rates(here)
+        rates = _rates(here.point)
+        outwards = (rates <= LEAST_RATE) & (score[-2:] < 0)
+        outwards |= (rates >= LARGEST_RATE) & (score[-2:] > 0)
+        free = np.append(np.ones(len(score) - 2, dtype=bool), ~outwards)
+        block = information[np.ix_(free, free)]
+        damped = block + damping * np.diag(block.diagonal())
+        step = np.zeros(len(score))
+        step[free] = symmetric_inverse(damped) @ score[free]
+        moved = np.clip(rates + step[-2:], LEAST_RATE, LARGEST_RATE)
+        there = problem.evaluate(_point(here.point.coefficients + step[:-2], moved))
+        gain = _objective(there) - _objective(here)
+        if gain >= 0:
+            here, damping = there, damping / 10
+        else:
+            damping = max(10 * damping, 1e-3)
+        small = 0 <= gain < LEAST_GAIN or float(score @ step) < last_gain
+        if small or damping > MOST_DAMPING:
+            return here
+    return here
+
+
+def _in_flip_rates(here: NoisyEvaluation) -> tuple[FloatArray, FloatArray]:
+    """Return score and information in (theta, alpha, beta), the sure cases included."""
+    turn = np.eye(len(here.score))
+    turn[-2:, -2:] = _RATES
+    score, information = turn.T @ here.score, turn.T @ here.information @ turn
+    kept = 1 - _rates(here.point)
+    score[-2:] -= SURE_CASES / kept
+    information[[-2, -1], [-2, -1]] += SURE_CASES / kept**2
+    return score, information
+
+
+def natural_spline(values: FloatArray, knots: FloatArray) -> FloatArray:
+    """Return the basis of natural cubic splines, (values, knots): 1, the value, then the bends.
+
+    The bends are differences of truncated cubes whose second and third derivatives vanish
+    beyond the last knot.
+    """
+    scale = (knots[-1] - knots[0]) ** 2
+    basis = np.empty((len(values), len(knots)))
+    basis[:, 0] = 1
+    basis[:, 1] = values
+    beyond = np.maximum(values - knots[-1], 0) ** 3
+    last = (np.maximum(values - knots[-2], 0) ** 3 - beyond) / (knots[-1] - knots[-2])
+    for number, knot in enumerate(knots[:-2], start=2):
+        cube = (np.maximum(values - knot, 0) ** 3 - beyond) / (knots[-1] - knot)
+        basis[:, number] = (cube - last) / scale
+    return basis
+
+
+# Knots lie evenly on the fitted clean posterior between these.
+OUTER_KNOTS = (0.1, 0.9)
+# At least and at most so many; in between they grow with the fifth root of the rows on the slope.
+FEWEST_KNOTS, MOST_KNOTS = 5, 12
+
+
+@dataclass(frozen=True, slots=True)
+class BendingDesign:
+    """How rows enter: the curve started from, and the columns of what may be added to it."""
+
+    curve: NoisyPoint  # for features that are shifted, not scaled
+    shift: FloatArray | None
+    factors: FloatArray  # scale of each column of (1, x)
+    knots: FloatArray
+
+    def of(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``p_0`` and J for features as they are in the data."""
+        moved = shifted(features, self.shift)
+        index = squeezed(moved, self.curve.coefficients)
+        slope = index * (1 - index)
+        along = np.column_stack([slope, moved * slope[:, None]]) * self.factors
+        return self.curve.squeeze(index), np.hstack([natural_spline(index, self.knots), along])
+
+    @property
+    def n_columns(self) -> int:
+        """Width of J."""
+        return len(self.knots) + len(self.factors)
+
+
+class BendingSums:
+    """The normal equations of the weighted least squares."""
+
+    def __init__(self, design: BendingDesign) -> None:
+        self.design = design
+        self.score = np.zeros(design.n_columns)
+        self.information = np.zeros((design.n_columns, design.n_columns))
+
+    def add(self, block: Block) -> None:
+        base, columns = self.design.of(block.features)
+        precision = 1 / (base * (1 - base))
+        if block.weights is not None:
+            precision *= block.weights
+        weighted = columns * precision[:, None]
+        self.score += weighted.T @ (block.labels - base)
+        self.information += weighted.T @ columns
+
+    def merge(self, other: Self) -> None:
+        self.score += other.score
+        self.information += other.information
+
+
+class BendingVariance:
+    """Variance of the scores: by the curve started from or the fitted one, whichever is larger.
+
+    Where the first puts a plateau at the floor and the rows do not, its weights would promise
+    far too much.
+    """
+
+    def __init__(self, design: BendingDesign, added: FloatArray) -> None:
+        self.design, self.added = design, added
+        self.total = np.zeros((design.n_columns, design.n_columns))
+
+    def add(self, block: Block) -> None:
+        base, columns = self.design.of(block.features)
+        fitted = base + columns @ self.added
+        known = base * (1 - base)
+        variance = np.maximum(known, fitted * (1 - fitted)) / known**2
+        if block.weights is not None:
+            variance *= block.weights
+        self.total += (columns * variance[:, None]).T @ columns
+
+    def merge(self, other: Self) -> None:
+        self.total += other.total
+
+
+class GroupedBendingScores:
+    """Scores at the solution, summed within each group."""
+
+    def __init__(self, design: BendingDesign, added: FloatArray, n_groups: int) -> None:
+        self.design, self.added = design, added
+        self.scores = np.zeros((n_groups, design.n_columns))
+
+    def add(self, block: Block) -> None:
+        base, columns = self.design.of(block.features)
+        weighted = (block.labels - base - columns @ self.added) / (base * (1 - base))
+        if block.weights is not None:
+            weighted *= block.weights
+        sum_by_group(self.scores, block, columns * weighted[:, None])
+
+    def merge(self, other: Self) -> None:
+        self.scores += other.scores
+
+
+@dataclass(frozen=True, slots=True)
+class BentCurve:
+    """The fitted posterior of the labels, with the covariance of what was added."""
+
+    design: BendingDesign
+    added: FloatArray
+    covariance: FloatArray
+    transition: float  # rows on the slope of the curve
+    plain: bool  # started from the plain curve: no noisy one could be told from a step
+
+    def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the posterior of the labels at points, and its covariance."""
+        base, columns = self.design.of(points)
+        return base + columns @ self.added, columns @ self.covariance @ columns.T
+
+
+def fit_bent(problem: NoisyProblem, plain_coefficients: FloatArray) -> BentCurve:
+    """Fit the curve that can bend to rows of any kind."""
+    start = fit_free_rates(problem, plain_coefficients)
+    design = BendingDesign(
+        curve=problem.outside(start.point),
+        shift=problem.scaling.shift,
+        factors=problem.scaling.factors,
+        knots=np.linspace(*OUTER_KNOTS, number_of_knots(start)),
+    )
+    rows = problem.rows
+    sums = rows.sum_over_rows(BendingSums(design))
+    inverse = symmetric_inverse(sums.information)
+    added = inverse @ sums.score
+    if rows.n_groups is None:
+        middle = rows.sum_over_rows(BendingVariance(design, added)).total
+    else:
+        scores = rows.sum_over_rows(GroupedBendingScores(design, added, rows.n_groups)).scores
+        middle = scores.T @ scores
+    covariance = inverse @ middle @ inverse
+    return BentCurve(design, added, covariance, start.here.transition, start.plain)
+
+
+def number_of_knots(start: FreeCurve) -> int:
+    """Return how many knots the rows on the slope of the curve can bear."""
+    wanted = 1 + round(float(start.here.transition**0.2))
+    return min(max(wanted, FEWEST_KNOTS), MOST_KNOTS)

@@ -1,0 +1,307 @@
+"""Does the fitted curve describe the labels? Score tests for bends, and shares to look at.
+
+A score test for one more column, ``1 - 2 p``: it rises where the curve is low and
+falls where it is high. Flipped labels leave the fitted curve too steep in the middle
+and too extreme at the ends, which shows as a negative statistic.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evenodds.model.logistic import LogisticFit
+from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem, squeezed
+from evenodds.model.sums import ColumnMoments, Moments, probabilities, shifted
+from evenodds.rows.base import Block, Rows
+from evenodds.validation import FloatArray
+
+N_BENDS = 3  # along the index: square and cube of the linear predictor, and slower tails
+# Log-odds, and spreads of a feature, beyond which a bend no longer grows: one far row must not
+# decide the test.
+HELD_AT = 8.0
+FEATURES_HELD_AT = 4.0
+# With more features than this their squares and products are too many to ask about.
+MOST_FEATURES = 10
+
+
+class BendSums:
+    """Score and information of bends, and their information with everything else.
+
+    The first bends are the square and the cube of the fitted log-odds, and tails that fall more
+    slowly. Where features are few, these with their squares and products follow, added to the
+    posterior itself in its standard deviations: on a plateau, where bends of the log-odds move
+    nothing, they still do.
+    """
+
+    def __init__(
+        self, point: NoisyPoint, shift: FloatArray | None, means: FloatArray, spreads: FloatArray
+    ) -> None:
+        self.point, self.shift = point, shift
+        self.means, self.spreads = means, spreads
+        n_features = len(means)
+        few = n_features <= MOST_FEATURES
+        # A leading 1 makes the features themselves products too; that of 1 and 1 is left out.
+        self.first, self.second = (
+            places[1:] for places in np.triu_indices(n_features + 1 if few else 1)
+        )
+        n_bends = N_BENDS + len(self.first)
+        self.score = np.zeros(n_bends)
+        self.information = np.zeros((n_bends, n_bends))
+        self.with_others = np.zeros((n_bends, n_features + 3))
+
+    @classmethod
+    def at(cls, point: NoisyPoint, problem: NoisyProblem) -> Self:
+        """Return empty sums at a point, for features that are shifted but not scaled."""
+        shift = problem.scaling.shift
+        columns = ColumnMoments.of(
+            problem.rows.sum_over_rows(Moments(problem.rows.n_features, shift))
+        )
+        return cls(point, shift, columns.means, columns.spreads)
+
+    def add(self, block: Block) -> None:
+        point = self.point
+        features = shifted(block.features, self.shift)
+        steps = squeezed(features, point.coefficients)
+        index = np.log(steps / (1 - steps))
+        log_odds = np.clip(index, -HELD_AT, HELD_AT)
+        fitted = point.squeeze(steps)
+        precision = 1 / (fitted * (1 - fitted))
+        if block.weights is not None:
+            precision *= block.weights
+        along = (1 - 2 * point.rate) * steps * (1 - steps)
+        held = np.clip((features - self.means) / self.spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT)
+        held = np.vstack([np.ones(len(held)), held.T])
+        spread = np.sqrt(fitted * (1 - fitted))
+        # Tails that fall with the index itself and not with its exponential.
+        tails = np.sign(index) / (1 + np.abs(index))
+        bends = np.vstack(
+            [
+                along * log_odds**2,
+                along * log_odds**3,
+                tails,
+                spread * held[self.first] * held[self.second],
+            ]
+        )
+        self.score += bends @ (precision * (block.labels - fitted))
+        weighted = bends * precision
+        self.information += weighted @ bends.T
+        self.with_others[:, 0] += weighted @ along
+        self.with_others[:, 1:-2] += (weighted * along) @ features
+        self.with_others[:, -2] += weighted @ (1 - 2 * steps)
+        self.with_others[:, -1] += weighted.sum(axis=1) / 2
+
+    def merge(self, other: Self) -> None:
+        self.score += other.score
+        self.information += other.information
+        self.with_others += other.with_others
+
+
+class FlatteningSums:
+    """Score of the extra column, and its information with all columns."""
+
+    def __init__(self, coefficients: FloatArray, shift: FloatArray | None) -> None:
+        self.coefficients = coefficients
+        self.shift = shift
+        self.score = 0.0
+        self.information = 0.0
+        self.information_with_columns = np.zeros(len(coefficients))
+
+    def add(self, block: Block) -> None:
+        features = shifted(block.features, self.shift)
+        fitted = probabilities(features, self.coefficients)
+        extra = 1 - 2 * fitted
+        residuals = block.labels - fitted
+        curvature = fitted * (1 - fitted) * extra
+        if block.weights is not None:
+            residuals *= block.weights
+            curvature *= block.weights
+        self.score += float(residuals @ extra)
+        self.information += float(curvature @ extra)
+        self.information_with_columns[0] += curvature.sum()
+        self.information_with_columns[1:] += curvature @ features
+
+    def merge(self, other: Self) -> None:
+        self.score += other.score
+        self.information += other.information
+        self.information_with_columns += other.information_with_columns
+
+
+def flattening_statistic(rows: Rows, fit: LogisticFit) -> float:
+    """Return a standard normal statistic if the curve is logistic, negative if flattened."""
+    inside = fit.inside
+    with np.errstate(over="ignore"):
+        sums = rows.sum_over_rows(FlatteningSums(inside.coefficients, inside.shift))
+    shared = sums.information_with_columns
+    variance = sums.information - float(shared @ inside.inverse_information @ shared)
+    # With one column of two values the extra column is a combination of the others.
+    return sums.score / variance**0.5 if variance > 1e-10 * sums.information else 0.0
+
+
+# Fine bins that a pass fills, and how many of about equal weight they are gathered into.
+FINE_BINS = 96
+BINS = 12
+# Log-odds beyond which the curve is on its plateau.
+PLATEAU = 8.0
+
+
+class CurveBins:
+    """Weight, positive labels, log-odds and fitted shares, summed in fine bins.
+
+    `between` is the weight of rows on the other side of the noisy boundary than of the clean.
+    """
+
+    def __init__(
+        self,
+        point: NoisyPoint,
+        shift: FloatArray | None,
+        limits: tuple[float, float],
+        noisy_boundary: float | None = None,
+    ) -> None:
+        self.point, self.shift = point, shift
+        self.limits, self.noisy_boundary = limits, noisy_boundary
+        self.sums = np.zeros((4, FINE_BINS))
+        self.between = 0.0
+
+    def add(self, block: Block) -> None:
+        low, high = self.limits
+        slopes, intercept = self.point.coefficients[1:], self.point.coefficients[0]
+        log_odds = shifted(block.features, self.shift) @ slopes + intercept
+        weights = np.ones(len(log_odds)) if block.weights is None else block.weights
+        if self.noisy_boundary is not None:
+            crossed = (log_odds > 0) != (log_odds > self.noisy_boundary)
+            self.between += float(weights @ crossed)
+        np.clip(log_odds, low, high, out=log_odds)
+        fitted = self.point.squeeze(1 / (1 + np.exp(-log_odds)))
+        bins = ((log_odds - low) * (FINE_BINS / (high - low))).astype(np.int64)
+        np.minimum(bins, FINE_BINS - 1, out=bins)
+        for place, values in enumerate((1.0, block.labels, log_odds, fitted)):
+            self.sums[place] += np.bincount(bins, weights * values, FINE_BINS)
+
+    def merge(self, other: Self) -> None:
+        self.sums += other.sums
+        self.between += other.between
+
+    def gathered(self) -> FloatArray:
+        """Return the same sums in a few bins of about equal weight, one a column."""
+        weights = self.sums[0]
+        # A fine bin goes where its middle lies among all rows.
+        middles = (np.cumsum(weights) - weights / 2) / weights.sum()
+        bins = np.minimum((middles * BINS).astype(np.int64), BINS - 1)
+        total: FloatArray = np.array([np.bincount(bins, row, BINS) for row in self.sums])
+        return total[:, total[0] > 0]
+
+
+def bin_limits(mean: float, spread: float) -> tuple[float, float]:
+    """Return the log-odds to bin between: most rows, and nothing beyond the plateaus."""
+    low, high = mean - 3 * spread, mean + 3 * spread
+    low, high = max(low, -PLATEAU), min(high, PLATEAU)
+    # All rows far out on one plateau: any bins will do.
+    return (low, high) if low < high else (-PLATEAU, PLATEAU)
+
+
+# Cells along either feature, over this many spreads to either side of the mean.
+CELLS = 16
+REACH = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexShape:
+    """Mean and spread of a curve's log-odds over rows, and the moments behind them."""
+
+    mean: float
+    spread: float
+    moments: ColumnMoments
+
+    @classmethod
+    def of(cls, rows: Rows, coefficients: FloatArray, shift: FloatArray | None) -> "IndexShape":
+        """Measure the columns of rows, shifted as the curve's coefficients want them."""
+        moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift)))
+        slopes = coefficients[1:]
+        return cls(
+            mean=float(coefficients[0] + slopes @ moments.means),
+            spread=_spread(slopes, moments),
+            moments=moments,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """Coordinates on two features: ``(x - shift) @ levers + offsets``, in the data's units.
+
+    Features other than the two count into the second, in its units: the log-odds of the curve
+    are then exactly ``intercept + slopes @ coordinates``.
+    """
+
+    features: tuple[int, int]
+    levers: FloatArray  # (features, 2)
+    offsets: FloatArray
+    intercept: float
+    slopes: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(
+        cls, coefficients: FloatArray, shift: FloatArray | None, shape: IndexShape
+    ) -> "Projection | None":
+        """Choose the features that move the log-odds most; None without two that do."""
+        slopes, moments = coefficients[1:], shape.moments
+        strengths = np.abs(slopes) * moments.spreads
+        if np.count_nonzero(strengths) < 2:
+            return None
+        first, second = (int(place) for place in np.argsort(-strengths, kind="stable")[:2])
+        moved = np.zeros(len(slopes)) if shift is None else shift
+        levers = np.zeros((len(slopes), 2))
+        levers[:, 1] = slopes / slopes[second]
+        levers[first] = (1, 0)
+        others = np.delete(np.arange(len(slopes)), [first, second])
+        # Others are counted as distances from their means, so a typical case stays in place.
+        at_means = float(levers[others, 1] @ moments.means[others])
+        offsets = np.array([moved[first], moved[second] - at_means])
+        pair = slopes[[first, second]]
+        means = moments.means @ levers + offsets
+        spreads = np.array([_spread(lever, moments) for lever in levers.T])
+        return cls(
+            features=(first, second),
+            levers=levers,
+            offsets=offsets,
+            intercept=float(coefficients[0] - pair @ offsets),
+            slopes=pair,
+            low=means - REACH * spreads,
+            high=means + REACH * spreads,
+        )
+
+    def coordinates(self, moved: FloatArray) -> FloatArray:
+        """Return where cases lie whose features are shifted already."""
+        places: FloatArray = moved @ self.levers + self.offsets
+        return places
+
+
+class CellCounts:
+    """Rows and positive labels in cells over the two features."""
+
+    def __init__(self, projection: Projection, shift: FloatArray | None) -> None:
+        self.projection, self.shift = projection, shift
+        self.counts = np.zeros((2, CELLS * CELLS))
+
+    def add(self, block: Block) -> None:
+        seen = self.projection
+        places = seen.coordinates(shifted(block.features, self.shift))
+        steps = np.floor((places - seen.low) / (seen.high - seen.low) * CELLS)
+        inside = ((steps >= 0) & (steps < CELLS)).all(axis=1)
+        first, second = steps[inside].astype(np.int64).T
+        cells = first * CELLS + second
+        weights = np.ones(len(places)) if block.weights is None else block.weights
+        for place, counted in enumerate((weights, weights * block.labels)):
+            self.counts[place] += np.bincount(cells, counted[inside], CELLS * CELLS)
+
+    def merge(self, other: Self) -> None:
+        self.counts += other.counts
+
+
+def _spread(lever: FloatArray, moments: ColumnMoments) -> float:
+    """Return the standard deviation of a combination of columns."""
+    variance = float(lever @ moments.products @ lever) / moments.weight
+    return math.sqrt(max(variance, 1e-300))

@@ -1,1 +1,0 @@
-"""What a wrong score costs: losses of the margin, corrections for known noise, least risk."""

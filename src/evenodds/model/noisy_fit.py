@@ -1,0 +1,530 @@
+"""Fitting the noisy-logistic curve for a hypothesised asymmetry, with anchor evidence.
+
+The likelihood has several tops, mostly along the noise rate: labels that look like a shallow
+curve without noise may fit better as a steep one with much of it. Along a given direction of
+the features a curve has three parameters only: steepness, crossing and noise rate. Rows that
+are counted in bins of the index give the likelihood of all of them in one product, and the
+best curve of each noise rate is where a climb starts.
+
+The likelihood is not concave in (theta, tau): the climb is damped, keeps tau within its
+bounds, and starts from several noise rates (`noisy_starts`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+
+from evenodds.model.anchor_evidence import Evidence
+from evenodds.model.newton import with_secant
+from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem
+from evenodds.model.sums import shifted, symmetric_inverse
+from evenodds.rows.base import Block
+from evenodds.validation import FloatArray
+
+# The first start is the plain curve with next to no noise; the others are the best curves of
+# these noise rates along the direction it leads to.
+FIRST_RATE = 0.005
+RATES = (0.18, 0.3, 0.42)
+# In spreads of the index, rows are counted in bins up to REACH from its mean.
+REACH, BINS = 6.0, 120
+STEEPNESSES = np.geomspace(0.2, 12.0, 9)
+CROSSINGS = np.linspace(-5.0, 5.0, 21)
+# Steeper ones, for few rows, where the likelihood may prefer a step.
+STEPS = np.geomspace(20.0, 60.0, 3)
+FEW_ROWS_A_PARAMETER = 300
+# A curve off an exact constraint is ranked as if that had this precision.
+CONSTRAINT_PRECISION = 4.0
+
+
+def first_rate(asymmetry: float) -> float:
+    """Return a noise rate just inside its lower bound."""
+    return max(FIRST_RATE, abs(asymmetry) / 2 + 1e-3)
+
+
+def index_starts(
+    problem: NoisyProblem, evidence: Evidence, near: NoisyPoint
+) -> Iterator[NoisyPoint]:
+    """Return starts of several noise rates along the direction of a curve at hand."""
+    moments, positives, negatives = index_counts(problem, near.coefficients)
+    index = Index(
+        slopes=near.coefficients[None, 1:],
+        mean=np.array([moments.mean]),
+        spread=np.array([moments.spread]),
+        positives=positives[None, :],
+        negatives=negatives[None, :],
+        pulls=evidence.pull[None, :],
+    )
+    few = problem.rows.n_rows < FEW_ROWS_A_PARAMETER * len(near.coefficients)
+    for coefficients, rate in grid_starts(index, evidence, near.asymmetry, few_rows=few):
+        yield NoisyPoint(coefficients[0], float(rate[0]), near.asymmetry)
+
+
+def index_counts(
+    problem: NoisyProblem, coefficients: FloatArray
+) -> "tuple[IndexMoments, FloatArray, FloatArray]":
+    """Return the moments of an index, and the positive and negative labels in bins along it."""
+    slopes, shift = problem.scaling.rescaled(coefficients)[1:], problem.scaling.shift
+    moments = problem.rows.sum_over_rows(IndexMoments(slopes, shift))
+    counts = problem.rows.sum_over_rows(IndexCounts(slopes, shift, moments.mean, moments.spread))
+    return moments, counts.positives, counts.negatives
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """A direction of the features, labels along it and the pull of evidence, a row a replicate."""
+
+    slopes: FloatArray  # (replicates, features)
+    mean: FloatArray  # of features @ slopes
+    spread: FloatArray
+    positives: FloatArray  # (replicates, bins)
+    negatives: FloatArray
+    pulls: FloatArray  # (replicates, parameters)
+
+
+def grid_starts(
+    index: Index, evidence: Evidence, asymmetry: float, *, few_rows: bool
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Return the best coefficients of each noise rate, and the rates, for every replicate.
+
+    With few rows the best of the steep curves comes on top, at whichever rate it has.
+    """
+    rates = np.maximum(RATES, first_rate(asymmetry))
+    for rate in rates:
+        coefficients, _ = _best(index, evidence, asymmetry, STEEPNESSES, float(rate))
+        yield coefficients, np.full(len(coefficients), rate)
+    if few_rows:
+        found = [_best(index, evidence, asymmetry, STEPS, float(rate)) for rate in rates]
+        winner = np.argmax([objective for _, objective in found], axis=0)
+        chosen = np.stack([coefficients for coefficients, _ in found])
+        yield chosen[winner, np.arange(len(winner))], rates[winner]
+
+
+def _best(
+    index: Index,
+    evidence: Evidence,
+    asymmetry: float,
+    steepnesses: FloatArray,
+    rate: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the best curve of a noise rate along the index, with its objective."""
+    kept, lost = _log_chances(tuple(steepnesses), rate, asymmetry)
+    likelihood = index.positives @ kept.T + index.negatives @ lost.T
+    steep = np.repeat(steepnesses, len(CROSSINGS)) / index.spread[:, None]
+    intercept = -steep * (np.tile(CROSSINGS, len(steepnesses)) * index.spread[:, None])
+    intercept -= steep * index.mean[:, None]
+    objective = likelihood - _penalty(index, evidence, intercept, steep)
+    place = np.arange(len(objective)), np.argmax(objective, axis=1)
+    coefficients = np.column_stack([intercept[place], steep[place][:, None] * index.slopes])
+    return coefficients, objective[place]
+
+
+def _penalty(
+    index: Index, evidence: Evidence, intercept: FloatArray, steep: FloatArray
+) -> FloatArray:
+    """Return what the evidence takes off, up to a constant, for (intercept, steep * slopes)."""
+    slopes = index.slopes
+    off = np.eye(len(evidence.origin)) - evidence.basis @ evidence.basis.T
+    precision = evidence.precision + CONSTRAINT_PRECISION * off
+    pull = index.pulls + CONSTRAINT_PRECISION * off @ evidence.origin
+    mixed = (slopes @ precision[1:, 0])[:, None]
+    square = np.einsum("bi,ij,bj->b", slopes, precision[1:, 1:], slopes)[:, None]
+    quadratic = precision[0, 0] * intercept**2 + steep * (2 * intercept * mixed + steep * square)
+    along = np.einsum("bi,bi->b", pull[:, 1:], slopes)[:, None]
+    penalty: FloatArray = quadratic / 2 - pull[:, :1] * intercept - along * steep
+    return penalty
+
+
+@lru_cache(maxsize=16)
+def _log_chances(
+    steepnesses: tuple[float, ...], rate: float, asymmetry: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log-chances of a positive and a negative label, a row a curve, a column a bin."""
+    middles = (np.arange(BINS) + 0.5) * (2 * REACH / BINS) - REACH
+    linear = np.array(steepnesses)[:, None, None] * (middles - CROSSINGS[:, None])
+    chances = rate + asymmetry / 2 + (1 - 2 * rate) / (1 + np.exp(-linear))
+    chances = chances.reshape(-1, BINS)
+    return np.log(chances), np.log1p(-chances)
+
+
+class IndexMoments:
+    """Mean and spread of an index over rows."""
+
+    def __init__(self, slopes: FloatArray, shift: FloatArray | None) -> None:
+        self.slopes, self.shift = slopes, shift
+        self.sums = np.zeros(3)
+
+    def add(self, block: Block) -> None:
+        index = shifted(block.features, self.shift) @ self.slopes
+        weights = np.ones(len(index)) if block.weights is None else block.weights
+        self.sums += (weights.sum(), weights @ index, weights @ index**2)
+
+    def merge(self, other: Self) -> None:
+        self.sums += other.sums
+
+    @property
+    def mean(self) -> float:
+        """Mean of the index."""
+        return float(self.sums[1] / self.sums[0])
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the index; 1 where it does not vary."""
+        return spread_of(*self.sums)
+
+
+def spread_of(weight: float, total: float, squares: float) -> float:
+    """Return a standard deviation from sums; 1 where there is none."""
+    variance = squares / weight - (total / weight) ** 2
+    return float(np.sqrt(variance)) if variance > 0 else 1.0
+
+
+class IndexCounts:
+    """Positive and negative labels in bins of a standardised index."""
+
+    def __init__(
+        self, slopes: FloatArray, shift: FloatArray | None, mean: float, spread: float
+    ) -> None:
+        self.slopes, self.shift = slopes, shift
+        self.mean, self.spread = mean, spread
+        self.positives, self.negatives = np.zeros(BINS), np.zeros(BINS)
+
+    def add(self, block: Block) -> None:
+        index = shifted(block.features, self.shift) @ self.slopes
+        bins = bins_of((index - self.mean) / self.spread)
+        weights = np.ones(len(index)) if block.weights is None else block.weights
+        self.positives += np.bincount(bins, weights * block.labels, BINS)
+        self.negatives += np.bincount(bins, weights * (1 - block.labels), BINS)
+
+    def merge(self, other: Self) -> None:
+        self.positives += other.positives
+        self.negatives += other.negatives
+
+
+def bins_of(standardised: FloatArray) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
+    """Return the bin of each value, those beyond the reach in the outermost."""
+    places = (standardised + REACH) * (BINS / (2 * REACH))
+    return np.clip(places, 0, BINS - 1).astype(np.int64)
+
+
+# Beyond this rate labels are close to coins, and the curve close to flat.
+LARGEST_RATE = 0.49
+# Ends further below the best than this, in log-likelihood, are out of the running; ends that
+# differ by less than this much, and in the noise rate by less than that, are one.
+CONTENDING = 10.0
+SAME_TOP, SAME_RATE = 0.01, 0.01
+# A climb that comes this close below a known top, in squared standard errors, would end there.
+SAME_HILL = 0.25
+# The climb ends when score times step, the square of the error in standard errors, falls below
+# this.
+LAST_GAIN = 1e-19
+# Or when this many steps are taken, or several in a row gain next to nothing: a curve that
+# is a step creeps on forever.
+MAX_STEPS = 60
+CREEP = 1e-8
+CREEP_OF_STEPS = 1e-4
+MAX_CREEPING = 3
+# Fewer rows than this many a parameter on the slope of the curve make it a step.
+STEP_ROWS_A_PARAMETER = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyFit:
+    """The best noisy-logistic curve for one hypothesised asymmetry."""
+
+    here: NoisyEvaluation
+    objective: float  # log-likelihood less the evidence's penalty
+    rate_is_free: bool  # False where tau sits on its bound
+    converged: bool
+    n_steps: int
+
+    @property
+    def point(self) -> NoisyPoint:
+        """The curve."""
+        return self.here.point
+
+    @property
+    def is_step(self) -> bool:
+        """Whether hardly any row lies on the slope of the curve."""
+        return _is_step(self.here)
+
+
+def _is_step(here: NoisyEvaluation) -> bool:
+    return here.transition < STEP_ROWS_A_PARAMETER * len(here.point.coefficients)
+
+
+@dataclass(frozen=True, slots=True)
+class Secant:
+    """The last step, the change of score it made, and whether tau was free."""
+
+    step: FloatArray
+    change: FloatArray
+    free: bool
+
+
+def find_tops(
+    problem: NoisyProblem,
+    evidence: Evidence,
+    asymmetry: float,
+    plain_coefficients: FloatArray,
+    last_gain: float = LAST_GAIN,
+    *,
+    known: Sequence[NoisyFit] = (),
+) -> list[NoisyFit]:
+    """Climb from starts at many noise rates; return the tops that contend, the best first.
+
+    Tops that are known already are among them, and no climb goes up the same hill again.
+    """
+    plain = NoisyPoint(plain_coefficients, first_rate(asymmetry), asymmetry)
+    first = climb_noisy(problem, evidence, asymmetry, plain, last_gain, known=known)
+    tops = [*known, first]
+    for start in index_starts(problem, evidence, first.point):
+        tops.append(climb_noisy(problem, evidence, asymmetry, start, last_gain, known=tops))
+    return contending(tops)
+
+
+def contending(ends: list[NoisyFit]) -> list[NoisyFit]:
+    """Return the ends that are different tops not far below the best, the best first."""
+    tops: list[NoisyFit] = []
+    for end in sorted(ends, key=lambda end: -end.objective):
+        if tops and end.objective < tops[0].objective - CONTENDING:
+            break
+        if not any(_same_top(end, top) for top in tops):
+            tops.append(end)
+    return tops
+
+
+def _same_top(one: NoisyFit, other: NoisyFit) -> bool:
+    near = abs(one.objective - other.objective) < SAME_TOP
+    return near and abs(one.point.rate - other.point.rate) < SAME_RATE
+
+
+def climb_noisy(
+    problem: NoisyProblem,
+    evidence: Evidence,
+    asymmetry: float,
+    start: NoisyPoint,
+    last_gain: float = LAST_GAIN,
+    *,
+    rates: tuple[float, float] | None = None,
+    patience: int = MAX_CREEPING,
+    known: Sequence[NoisyFit] = (),
+) -> NoisyFit:
+    """Climb by damped Fisher scoring with the noise rate between its bounds.
+
+    `rates` replaces the bounds; equal ones hold the noise rate where it is. `patience` is the
+    number of steps in a row that may gain next to nothing. Close below one of the `known` tops
+    the climb ends with that one.
+    """
+    bounds = rates or rate_bounds(asymmetry)
+    rate = min(max(start.rate, bounds[0]), bounds[1])
+    theta = evidence.onto(start.coefficients)
+    here = problem.evaluate(NoisyPoint(theta, rate, asymmetry))
+    objective = here.log_likelihood - evidence.penalty(theta)
+    damping, creeping = 0.0, 0
+    secant: Secant | None = None
+    score, information = reduced(here, evidence)
+    for step_number in range(1, max(MAX_STEPS, patience) + 1):
+        free = _free(here.point.rate, score[-1], bounds)
+        step = _step(score, information, free, damping, secant)
+        step = _within_bounds(step, information, score, here.point.rate, bounds)
+        gain = float(score @ step)
+        if gain <= last_gain:
+            return NoisyFit(here, objective, free, True, step_number)
+        there = problem.evaluate(moved_point(here.point, evidence, step, bounds))
+        reached = there.log_likelihood - evidence.penalty(there.point.coefficients)
+        # Near the top the gain drowns in the rounding of the sum; trust the derivatives there.
+        rounding = 1e-13 * abs(objective)
+        if reached > objective or (gain < 1e-6 and reached > objective - rounding):
+            before = score
+            score, information = reduced(there, evidence)
+            secant = Secant(step, before - score, free)
+            creep = CREEP_OF_STEPS if _is_step(there) else CREEP
+            creeping = creeping + 1 if reached - objective < creep < gain else 0
+            here, objective = there, reached
+            top = _top_of_hill(here.point, objective, known, evidence)
+            if top is not None:
+                return top
+            damping = damping / 10 if damping > 1e-6 else 0.0
+            if creeping == patience:
+                return NoisyFit(here, objective, free, False, step_number)
+        else:
+            damping = max(10 * damping, 1e-3)
+            secant = None
+            if damping > 1e12:
+                return NoisyFit(here, objective, free, False, step_number)
+    return NoisyFit(here, objective, free, False, step_number)
+
+
+def _top_of_hill(
+    point: NoisyPoint, objective: float, known: Sequence[NoisyFit], evidence: Evidence
+) -> NoisyFit | None:
+    """Return the known top that a climb is about to reach."""
+    for top in known:
+        off_rate = point.rate - top.point.rate
+        if objective > top.objective or abs(off_rate) > SAME_RATE or top.is_step:
+            continue
+        off = np.append(point.coefficients - top.point.coefficients, off_rate)
+        distance = off @ top.here.information[:-1, :-1] @ off
+        if distance + off[:-1] @ evidence.precision @ off[:-1] < SAME_HILL:
+            return top
+    return None
+
+
+def asymmetry_direction(fit: NoisyFit) -> FloatArray:
+    """Return the direction in (theta, tau, Delta) in which the asymmetry moves.
+
+    On its lower bound tau is half the size of the asymmetry, so it moves along.
+    """
+    direction = np.zeros(len(fit.point.coefficients) + 2)
+    direction[-1] = 1
+    on_lower_bound = not fit.rate_is_free and fit.point.rate <= abs(fit.point.asymmetry) / 2
+    if on_lower_bound:
+        direction[-2] = np.sign(fit.point.asymmetry) / 2
+    return direction
+
+
+def along_the_tangent(fit: NoisyFit, evidence: Evidence, asymmetry: float) -> NoisyPoint:
+    """Return where a fit moves, to first order, when the hypothesised asymmetry does."""
+    change = asymmetry - fit.point.asymmetry
+    _, information = reduced(fit.here, evidence)
+    moving = fit.here.information @ asymmetry_direction(fit)
+    pull = np.append(evidence.basis.T @ moving[:-2], moving[-2])
+    kept = len(pull) if fit.rate_is_free else len(pull) - 1
+    step = np.zeros(len(pull))
+    step[:kept] = -change * symmetric_inverse(information[:kept, :kept]) @ pull[:kept]
+    there = moved_point(fit.point, evidence, step, rate_bounds(asymmetry))
+    return NoisyPoint(there.coefficients, there.rate, asymmetry)
+
+
+def reduced_score(score: FloatArray, point: NoisyPoint, evidence: Evidence) -> FloatArray:
+    """Return the score of the free coefficients and tau, with the evidence."""
+    total = score[:-1] + evidence.penalty_score(point.coefficients)
+    return np.append(evidence.basis.T @ total, score[-1])
+
+
+def reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, FloatArray]:
+    """Return score and information of the free coefficients and tau, with the evidence."""
+    n_parameters = len(here.point.coefficients)
+    basis, n_free = evidence.basis, evidence.basis.shape[1]
+    score = reduced_score(here.score[:-1], here.point, evidence)
+    information = np.empty((n_free + 1, n_free + 1))
+    block = here.information[:n_parameters, :n_parameters] + evidence.precision
+    information[:-1, :-1] = basis.T @ block @ basis
+    border = basis.T @ here.information[:n_parameters, n_parameters]
+    information[:-1, -1] = information[-1, :-1] = border
+    information[-1, -1] = here.information[n_parameters, n_parameters]
+    return score, information
+
+
+def rate_bounds(asymmetry: float) -> tuple[float, float]:
+    """Return the noise rates that leave both flip rates possible."""
+    return abs(asymmetry) / 2, LARGEST_RATE
+
+
+def _free(rate: float, rate_score: float, bounds: tuple[float, float]) -> bool:
+    """Tell whether tau may move: it is inside its bounds, or wants to go inwards."""
+    low, high = bounds
+    if low == high:
+        return False
+    if rate <= low:
+        return rate_score > 0
+    return rate < high or rate_score < 0
+
+
+def _step(
+    score: FloatArray,
+    information: FloatArray,
+    free: bool,
+    damping: float,
+    secant: "Secant | None",
+) -> FloatArray:
+    """Return the damped scoring step; tau stands still where it is not free."""
+    n_free = len(score) if free else len(score) - 1
+    block = information[:n_free, :n_free]
+    if damping > 0:
+        block = block + damping * np.diag(block.diagonal())
+    inverse = symmetric_inverse(block)
+    if secant is not None and secant.free == free:
+        inverse = with_secant(inverse, secant.step[:n_free], secant.change[:n_free])
+    step = np.zeros(len(score))
+    step[:n_free] = inverse @ score[:n_free]
+    return step
+
+
+def _within_bounds(
+    step: FloatArray,
+    information: FloatArray,
+    score: FloatArray,
+    rate: float,
+    bounds: tuple[float, float],
+) -> FloatArray:
+    """Stop tau at its bound and let theta make the best of it."""
+    target = min(max(rate + step[-1], bounds[0]), bounds[1])
+    if target == rate + step[-1]:
+        return step
+    shortened = np.empty(len(step))
+    shortened[-1] = target - rate
+    inverse = symmetric_inverse(information[:-1, :-1])
+    shortened[:-1] = inverse @ (score[:-1] - information[:-1, -1] * shortened[-1])
+    return shortened
+
+
+def moved_point(
+    point: NoisyPoint, evidence: Evidence, step: FloatArray, bounds: tuple[float, float]
+) -> NoisyPoint:
+    """Return where a step of (free coefficients, tau) leads, with tau between its bounds."""
+    rate = min(max(point.rate + float(step[-1]), bounds[0]), bounds[1])
+    coefficients = point.coefficients + evidence.basis @ step[:-1]
+    return NoisyPoint(coefficients, rate, point.asymmetry)
+
+
+# Cheap passes stop when the next step promises less than this: a few hundredths of a standard
+# error, which the exact step that follows removes.
+LAST_CHORD_GAIN = 1e-3
+MAX_CHORD_PASSES = 8
+
+
+def finish_noisy(
+    problem: NoisyProblem,
+    evidence: Evidence,
+    pilot: NoisyFit,
+    share: float,
+    last_gain: float = LAST_CHORD_GAIN,
+) -> NoisyFit:
+    """Carry a fit on a share of the rows to all of them, mostly by cheap passes.
+
+    The pilot lends its curvature, scaled up; secants correct it. Every pass but the last
+    needs the score only. Where the noise rate is on its bound, or the passes do not settle,
+    the ordinary climb takes over.
+    """
+    start = pilot.point
+    if pilot.rate_is_free and not pilot.is_step:
+        start = _chord(problem, evidence, pilot, share, last_gain)
+    return climb_noisy(problem, evidence, start.asymmetry, start, problem.last_gain)
+
+
+def _chord(
+    problem: NoisyProblem, evidence: Evidence, pilot: NoisyFit, share: float, last_gain: float
+) -> NoisyPoint:
+    """Return a point close to the optimum on all rows, or the best seen if passes diverge."""
+    bounds = rate_bounds(pilot.point.asymmetry)
+    scaled = replace(pilot.here, information=pilot.here.information / share)
+    _, information = reduced(scaled, evidence)
+    inverse = symmetric_inverse(information)
+    point, size = pilot.point, np.inf
+    score = reduced_score(problem.score(point), point, evidence)
+    for _ in range(MAX_CHORD_PASSES):
+        step = inverse @ score
+        gain = float(score @ step)
+        if not 0 <= gain < size:
+            return point
+        following = moved_point(point, evidence, step, bounds)
+        if gain <= last_gain or not bounds[0] < following.rate < bounds[1]:
+            return following
+        next_score = reduced_score(problem.score(following), following, evidence)
+        inverse = with_secant(inverse, step, score - next_score)
+        point, score, size = following, next_score, gain
+    return point

@@ -1,1 +1,0 @@
-"""Several classes at once: a multinomial logistic curve seen through flipped labels."""

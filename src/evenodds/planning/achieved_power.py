@@ -1,0 +1,82 @@
+"""After the test: what asymmetry could it have found?"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from evenodds.inference.results import Profiled
+from evenodds.validation import check_between
+
+# Sizes of z that the curve is traced at, up to this far beyond the critical value.
+TRACED = 80
+BEYOND = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCurve:
+    """How likely a test like a finished one is to find a true asymmetry, by its size.
+
+    Sizes rise from 0, where the probability is the level of the test.
+    """
+
+    asymmetries: tuple[float, ...]
+    powers: tuple[float, ...]
+
+
+def could_have_found(
+    result: Profiled, *, power: float = 0.8, significance: float = 0.05
+) -> float | None:
+    """Return the size of asymmetry that a test like this one finds with this power.
+
+    Where `detectable_asymmetry` works from a world, this reads a finished test: how far the
+    hypothesised asymmetry must be from the estimate for z to lie beyond its critical value with
+    room for its own scatter. Of a two-sided test, in the direction that is harder to find. None
+    if nowhere.
+    """
+    wanted = check_between(power, "power", 0, 1, closed="neither")
+    return _reach(result, _critical(result, significance) + float(ndtri(wanted)))
+
+
+def power_curve(result: Profiled, *, significance: float = 0.05) -> PowerCurve:
+    """Return how likely a test like this one is to find asymmetries of all sizes.
+
+    The power of which `could_have_found` is the inverse. It looks at how far z moves with the
+    hypothesised asymmetry, not at what was found.
+    """
+    critical = _critical(result, significance)
+    sizes, chances = [0.0], [significance]
+    if math.isfinite(critical):
+        for size in np.linspace(0, critical + BEYOND, TRACED + 1)[1:]:
+            reach = _reach(result, float(size))
+            if reach is not None and reach > sizes[-1]:
+                other_side = ndtr(-size - critical) if result.alternative == "two-sided" else 0.0
+                sizes.append(reach)
+                chances.append(float(ndtr(size - critical) + other_side))
+    return PowerCurve(tuple(sizes), tuple(chances))
+
+
+def _critical(result: Profiled, significance: float) -> float:
+    """Return the size of z beyond which the test rejects."""
+    above, below = result.reference.critical(significance, result.alternative)
+    return max(above, -below)
+
+
+def _reach(result: Profiled, size: float) -> float | None:
+    """Return how far from the estimate z reaches a size; None if nowhere on the scale.
+
+    Labels that lean to a positive asymmetry lift z above what lower asymmetries would give. Of a
+    two-sided test the direction that is harder to find counts.
+    """
+    profile = result.profile
+    if not profile.asymmetries:
+        return None  # nothing could be told at all
+    sides = {"greater": (-1,), "less": (1,), "two-sided": (-1, 1)}[result.alternative]
+    reaches = []
+    for side in sides:
+        end = profile.crossing(-side * size, side)
+        # An asymmetry that the labels do not allow need not be found.
+        if end is not None or abs(profile.allowed[max(side, 0)]) == 1:
+            reaches.append(1.0 if end is None else abs(end - profile.estimate))
+    return None if not reaches or max(reaches) >= 1 else max(reaches)

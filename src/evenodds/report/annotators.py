@@ -1,0 +1,210 @@
+"""What there is to say about the audits of several annotators."""
+
+from dataclasses import asdict
+from functools import partial
+from typing import Any, Final
+
+from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
+from evenodds.report.audit import DRAWN, audit_assumptions
+from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, View, versions
+from evenodds.report.wording import (
+    ALTERNATIVES,
+    AUDIT,
+    CLASS_CONDITIONAL_NOISE,
+    FLIP,
+    NOT_REJECTED,
+    PVALUE,
+    UNIFORM_NOISE,
+    flipped_more,
+    show_label,
+    show_pvalue,
+)
+from evenodds.validation import join_quoted
+
+QUESTION: Final = "Who flips one class more often than the other?"
+ADJUSTED: Final = (
+    "Adjusted p-value",
+    "A p-value made larger for the number of annotators tested. Holm: the chance of naming anyone "
+    "falsely stays below the level. Benjamini-Hochberg: the share of names that are false does.",
+)
+
+
+def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
+    """Return the sheet of audits by annotator."""
+    named = [test for test in result.tests if test.holm < view.significance]
+    return Sheet(
+        question=QUESTION,
+        headline=_headline(result, named),
+        verdict=_verdict(result, named, view),
+        rejected=bool(named),
+        answers={
+            "equivalence": asdict(result.equivalence(view.margin)),
+            "intervals": [_intervals(test, 1 - view.significance) for test in result.tests],
+        },
+        keys=_keys(result, named, view),
+        facts=[
+            ("annotators", f"{len(result.tests)} tested, {len(result.untested)} not"),
+            ("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"),
+            ("alternative", ALTERNATIVES[result.alternative]),
+            ("flip rates", f"alpha of the true {result.positive!r}"),
+            ("", f"beta of the true {result.negative!r}"),
+        ],
+        tables=_tables(result, view),
+        checks=result.diagnostics,
+        next_steps=_next_steps(named),
+        assumptions=audit_assumptions(result.sampled_by),
+        settings=[
+            ("rows drawn", DRAWN[result.sampled_by]),
+            ("alternative", result.alternative),
+            *view.settings(),
+            ("positive label", repr(result.positive)),
+            ("negative label", repr(result.negative)),
+            *versions(result.versions),
+        ],
+        formulas="annotator_formulas.html",
+        python=_python(result),
+        words=[
+            AUDIT,
+            FLIP,
+            UNIFORM_NOISE,
+            CLASS_CONDITIONAL_NOISE,
+            ADJUSTED,
+            NOT_REJECTED,
+            PVALUE,
+        ],
+        holds="the names of annotators and counts of their audited rows, no rows",
+        version=result.versions["evenodds"],
+        pictures=lambda: _pictures(result, view),
+    )
+
+
+def _intervals(test: AnnotatorTest, level: float) -> dict[str, Any]:
+    """Return the intervals of one annotator, for programs."""
+    return {
+        "annotator": test.annotator,
+        "confidence_interval": asdict(test.result.confidence_interval(level)),
+        "alpha_interval": asdict(test.result.alpha_interval(level)),
+        "beta_interval": asdict(test.result.beta_interval(level)),
+    }
+
+
+def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
+    if not named:
+        return "Nobody is shown to: that clears nobody either."
+    who = join_quoted([test.annotator for test in named], limit=3)
+    return f"{len(named)} of {len(result.tests)}: {who}."
+
+
+def _verdict(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) -> str:
+    if not named:
+        first = result.tests[0]
+        if len(result.tests) == 1:
+            return (
+                f"The one annotator tested, {first.annotator!r}, is not shown to flip one class "
+                f"more often than the other ({show_pvalue(first.holm)}). That does not show that "
+                "they flip both equally often: the interval says what remains possible."
+            )
+        return (
+            f"None of {len(result.tests)} annotators is shown to flip one class more often than "
+            f"the other, with their number accounted for (smallest adjusted "
+            f"{show_pvalue(first.holm)}, of {first.annotator!r}). That does not show that they "
+            "flip both equally often: the intervals say what remains possible."
+        )
+    groups = []
+    for label in map(show_label, (result.positive, result.negative)):
+        leaning = [test.annotator for test in named if flipped_more(test.result)[0] == label]
+        if leaning:
+            verb = "flips" if len(leaning) == 1 else "flip"
+            groups.append(f"{join_quoted(leaning)} {verb} true {label} more often")
+    return (
+        f"Equal flips are rejected for {len(named)} of {len(result.tests)} annotators, with their "
+        f"number accounted for (Holm, {view.percent}): {'; '.join(groups)}."
+    )
+
+
+def _keys(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) -> tuple[Key, ...]:
+    found = sum(test.benjamini_hochberg < view.significance for test in result.tests)
+    first = result.tests[0]
+    return (
+        Key("Named", f"{len(named)} of {len(result.tests)}", f"Holm at {view.percent}"),
+        Key(
+            "Strongest evidence",
+            show_pvalue(first.holm),
+            f"adjusted, {first.annotator!r}",
+        ),
+        Key("Worth a look", f"{found}", f"Benjamini-Hochberg at {view.percent}"),
+    )
+
+
+def _tables(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
+    level = 1 - view.significance
+    rows = []
+    for test in result.tests:
+        one, interval = test.result, test.result.confidence_interval(level)
+        rows.append(
+            (
+                str(test.annotator),
+                f"{one.n_rows:,}",
+                f"{one.alpha:.3f}",
+                f"{one.beta:.3f}",
+                f"{one.asymmetry:+.3f}",
+                f"{interval.low:+.2f} to {interval.high:+.2f}",
+                *(_short(p) for p in (one.pvalue, test.holm, test.benjamini_hochberg)),
+            )
+        )
+    ranked = SheetTable(
+        title="Annotators, strongest evidence first",
+        header=("who", "rows", "alpha", "beta", "b - a", f"{level:.0%} int.", "p", "Holm", "BH"),
+        rows=tuple(rows),
+    )
+    if not result.untested:
+        return (ranked,)
+    others = tuple((str(one.annotator), f"{one.n_rows:,}", one.why) for one in result.untested)
+    return ranked, SheetTable("Not tested", ("who", "rows", "why"), others)
+
+
+def _short(pvalue: float) -> str:
+    """Write a p-value for a column."""
+    return show_pvalue(pvalue).removeprefix("p ").removeprefix("= ").replace("< ", "<")
+
+
+def _next_steps(named: list[AnnotatorTest]) -> list[str]:
+    if not named:
+        return [
+            "To find smaller asymmetries, audit more rows of each annotator: audit_size, or "
+            "evenodds audit --plan, tells how many.",
+        ]
+    return [
+        "Look at the flipped rows of those named together with them: they may read the "
+        "instructions in another way.",
+        "Relabel their rows, or leave them out, if enough remain.",
+    ]
+
+
+def _python(result: AnnotatorAuditResult) -> str:
+    """Return the call that repeats the tests."""
+    arguments = ["true, given, annotators", f"sampled_by={result.sampled_by!r}"]
+    if result.sampled_by == "given":
+        arguments.append("given_counts=counts")
+    arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
+    lines = [
+        "import evenodds as eo",
+        "",
+        f"# both labels of the {result.n_rows:,} audited rows, and who labelled each",
+        "result = eo.annotator_audit(",
+        *(f"    {part}," for part in arguments),
+        ")",
+    ]
+    return "\n".join(lines)
+
+
+def _pictures(result: AnnotatorAuditResult, view: View) -> dict[str, SheetPicture]:
+    from evenodds.report.class_figures import annotators_caption, annotators_figure
+
+    return {
+        "annotators": SheetPicture(
+            QUESTION,
+            partial(annotators_figure, result, view),
+            partial(annotators_caption, result, view),
+        )
+    }

@@ -1,0 +1,433 @@
+"""What there is to say about a contour test."""
+
+from dataclasses import asdict
+from typing import Final
+
+from evenodds.inference.contour.contour_test import list_noise
+from evenodds.inference.contour.result import ContourTestResult, Noise
+from evenodds.report.sheet import (
+    UNSEEN,
+    Assumption,
+    Key,
+    Sheet,
+    SheetPicture,
+    SheetTable,
+    View,
+    versions,
+)
+from evenodds.report.wording import (
+    CLASS_CONDITIONAL_NOISE,
+    FLIP,
+    UNIFORM_NOISE,
+    known_to,
+    name_interval,
+    show_interval,
+    show_pvalue,
+    with_minus,
+)
+
+NAMES: Final[dict[str, str]] = {
+    "clean": "Clean labels",
+    "uniform": "Uniform noise",
+    "class-conditional": "Class-conditional noise",
+    "instance-dependent": "Noise that depends on the features",
+    "cannot tell": "Cannot tell",
+}
+
+
+def verdict(result: ContourTestResult, significance: float = 0.05) -> str:
+    """Return the outcome of a contour test in two or three sentences."""
+    kept = result.not_rejected(significance)
+    sentences = [
+        _rejected(result, kept),
+        _kept(result, kept, significance),
+        _wider(result, kept, significance),
+    ]
+    if any(check.concern for check in result.diagnostics):
+        sentences.append("See what to doubt before acting on it.")
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def headline(result: ContourTestResult, significance: float = 0.05) -> str:
+    """Return the outcome in one line, for a reader who reads no further."""
+    kept = result.not_rejected(significance)
+    if kept == "instance-dependent":
+        return (
+            "No pair of flip rates explains these labels: noise depends on the features, or the "
+            "stated posteriors are off."
+        )
+    unseen = result.not_ruled_out(significance)
+    if unseen:
+        listed = list_noise(unseen, "or", sizes=False)
+        return f"{UNTOLD[kept]}: these cases do not rule out {listed}."
+    if kept == "clean":
+        return (
+            "These labels fit the stated posteriors; noise of the sizes asked about is ruled out."
+        )
+    if kept == "uniform":
+        return "Equal flips of both classes explain these labels; wider noise is ruled out."
+    more, less = _flipped_more(result)
+    return f"{more!r} is flipped more often than {less!r}; two constant flip rates explain it."
+
+
+UNTOLD: Final[dict[str, str]] = {
+    "clean": "No noise was found, but whether there is some cannot be told",
+    "uniform": "There is noise, but of which kind cannot be told",
+    "class-conditional": "Not equal flips, but whether flips depend on the case cannot be told",
+}
+
+
+def next_steps(result: ContourTestResult, significance: float = 0.05) -> list[str]:
+    """Return what a user can do now, most useful first."""
+    reached = result.reached(significance)
+    if reached == "cannot tell":
+        return [
+            "To rule out wider noise, collect more rows, and more cases at five or more posteriors "
+            "with a smaller tolerance.",
+            "Or look up the truth of some rows: audit_test needs no model of the noise.",
+        ]
+    if reached == "clean":
+        return ["To find weaker noise, collect more rows, or anchors nearer to 0 and 1."]
+    if reached == "uniform":
+        return [
+            "Equal flips move no boundary of a loss that tolerates them; what they cost is rows.",
+            "To find smaller asymmetries, use asymmetry_test with toss-up cases.",
+        ]
+    if reached == "instance-dependent":
+        return [
+            "Check the stated posteriors first: wrong ones look the same.",
+            "See where the labels leave the line, and have an expert look again at such cases.",
+            "Do not correct with one pair of flip rates: none fits.",
+        ]
+    return [
+        "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve.",
+        "Relabel: evenodds test --flips flips.csv ranks the labels most likely flipped.",
+    ]
+
+
+def why_untested(result: ContourTestResult, noise: Noise = "class-conditional") -> str:
+    """Say why a noise was not tested on the contours."""
+    if len(result.contours) > 2 or noise != "class-conditional":
+        return "too few of the contours are told apart"
+    return "two contours always lie on a line"
+
+
+def _rejected(result: ContourTestResult, reached: Noise) -> str:
+    """Say what was rejected on the way."""
+    parts = []
+    for rung in result.rungs:
+        if rung.hypothesis == reached or rung.pvalue is None:
+            break
+        parts.append(f"{NAMES[rung.hypothesis].lower()} ({show_pvalue(rung.pvalue)})")
+    if not parts:
+        return ""
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    verb = "is" if len(parts) == 1 and "labels" not in parts[0] else "are"
+    return f"{listed[0].upper()}{listed[1:]} {verb} rejected."
+
+
+def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str:
+    """Say what is not rejected."""
+    if reached == "instance-dependent":
+        return _how_it_depends(result, significance)
+    pvalue = result.rung(reached).pvalue
+    if pvalue is None or result.rung(reached).contour_pvalue is None:
+        if len(result.contours) > 2 or reached != "class-conditional":
+            return f"What more there is cannot be tested: {why_untested(result, reached)}."
+        return (
+            "With two contours any noise is a line: a third would tell class-conditional noise "
+            "from noise that depends on the features."
+        )
+    verb = "are" if reached == "clean" else "is"
+    kept = f"{NAMES[reached]} {verb} not rejected ({show_pvalue(pvalue)})"
+    if reached == "clean":
+        return f"{kept}."
+    if reached == "uniform":
+        return f"{kept}, at a rate of about {100 * (result.alpha + result.beta) / 2:.0f} in 100."
+    interval = result.confidence_interval(1 - significance)
+    return (
+        f"{kept}: by the line, alpha = {result.alpha:.2f} and beta = {result.beta:.2f}, an "
+        f"asymmetry (beta - alpha) {show_interval(interval)}."
+    )
+
+
+def _wider(result: ContourTestResult, kept: Noise, significance: float) -> str:
+    """Say which stated noises are ruled out, or could not have been."""
+    if kept == "instance-dependent":
+        return ""
+    unseen = result.not_ruled_out(significance)
+    if unseen:
+        return (
+            "No more noise than that was found, but these cases do not rule out "
+            f"{list_noise(unseen, 'or')}."
+        )
+    beyond = [wider for wider in result.wider if wider.rung == kept]
+    return f"Ruled out: {list_noise(beyond, 'and')}."
+
+
+def _how_it_depends(result: ContourTestResult, significance: float) -> str:
+    """Say by which sign noise was seen to depend on the features."""
+    line = result.rung("class-conditional").contour_pvalue
+    bent = line is not None and line < significance
+    apart = result.agreement is not None and result.agreement.pvalue < significance
+    if bent and apart:
+        how = "The contours lie on no line, and cases of one contour are not labelled alike."
+    elif apart:
+        how = (
+            "The contours could lie on a line, but cases of one contour are not labelled alike: "
+            "flips that depend on the features can balance on average."
+        )
+    else:
+        how = "The contours lie on no line."
+    return f"{how} Either flips depend on the features, or the stated posteriors are wrong."
+
+
+def _flipped_more(result: ContourTestResult) -> tuple[object, object]:
+    """Return the class that loses more labels, and the other."""
+    if result.asymmetry < 0:
+        return result.positive, result.negative
+    return result.negative, result.positive
+
+
+QUESTION: Final = "Which noise do these labels have?"
+
+WORDS: Final = [
+    FLIP,
+    UNIFORM_NOISE,
+    CLASS_CONDITIONAL_NOISE,
+    (
+        "Noise that depends on the features",
+        "Some cases are flipped more often than others of their class, such as the hard ones.",
+    ),
+    ("Contour", "Cases of which an expert states the same chance of being positive."),
+    (
+        "P-value of a rung",
+        "Twice the smaller of two: that of the contours, and that of cases within contours, where "
+        "these could be asked.",
+    ),
+    (
+        "Ladder",
+        "Noise models from the simplest to the widest, tested in this order; the first that is "
+        "not rejected is where it stops.",
+    ),
+    (
+        "Ruled out",
+        "Wider noise of the stated size is itself rejected. Where it is not, it would have gone "
+        "unseen, and which noise these labels have cannot be told.",
+    ),
+]
+
+
+def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
+    """Return the sheet of a contour test."""
+    return Sheet(
+        question=QUESTION,
+        headline=headline(result, view.significance),
+        verdict=verdict(result, view.significance),
+        rejected=result.pvalue < view.significance,
+        keys=_keys(result, view),
+        facts=_facts(result, view),
+        tables=(_ladder(result, view), *_wider_table(result, view), _contours(result)),
+        checks=result.diagnostics,
+        next_steps=next_steps(result, view.significance),
+        assumptions=_assumptions(result),
+        settings=[
+            ("engine", result.engine),
+            *result.settings.items(),
+            ("significance", f"{view.significance:g}"),
+            ("positive label", repr(result.positive)),
+            ("negative label", repr(result.negative)),
+            *versions(result.versions),
+        ],
+        formulas="contour_formulas.html",
+        python=_python(result),
+        words=WORDS,
+        answers={
+            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
+            "alpha_interval": asdict(result.confidence_interval(1 - view.significance, "alpha")),
+            "beta_interval": asdict(result.confidence_interval(1 - view.significance, "beta")),
+            "reached": result.reached(view.significance),
+            "not_rejected": result.not_rejected(view.significance),
+            "not_ruled_out": [asdict(wider) for wider in result.not_ruled_out(view.significance)],
+        },
+        holds="shares of labels at the contours and at single cases, no rows",
+        version=result.versions["evenodds"],
+        pictures=lambda: _pictures(result, view),
+    )
+
+
+def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
+    line = result.rung("class-conditional")
+    interval = result.confidence_interval(1 - view.significance)
+    return (
+        Key(
+            "Which noise",
+            NAMES[result.reached(view.significance)],
+            f"{result.n_anchors} anchors, {result.n_rows:,} rows",
+        ),
+        Key(
+            "Two flip rates fit?",
+            "not tested" if line.pvalue is None else show_pvalue(line.pvalue),
+            f"{len(result.contours)} contours, {result.engine} fit",
+        ),
+        Key(
+            "Asymmetry, beta − alpha",
+            with_minus(f"{result.asymmetry:+.3f}"),
+            f"{name_interval(interval)}, if the line holds",
+        ),
+    )
+
+
+def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
+    lines = [
+        ("engine", f"{result.engine} ({_settings(result)})"),
+        ("noise", NAMES[result.reached(view.significance)].lower()),
+        ("not rejected", NAMES[result.not_rejected(view.significance)].lower()),
+    ]
+    for name, rate in (("flip rates", "alpha"), ("", "beta"), ("", "asymmetry")):
+        interval = result.confidence_interval(1 - view.significance, rate)  # type: ignore[arg-type]
+        sign = "+" if rate == "asymmetry" else ""
+        shown = f"{rate} = {getattr(result, rate):{sign}.3f}"
+        lines.append(
+            (name, f"{shown}, {interval.level:.0%} interval {show_interval(interval, digits=3)}")
+        )
+    agreement = result.agreement
+    if agreement is not None:
+        found = f"chi2 = {agreement.statistic:.2f} on {agreement.df}"
+        lines.append(("within contours", f"{found}, {show_pvalue(agreement.pvalue)}"))
+    return [
+        *lines,
+        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
+        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours, {_known_to(result)}"),
+        ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
+    ]
+
+
+def _known_to(result: ContourTestResult) -> str:
+    shared, by_default = result.shared_tolerance, result.shared_is_default
+    return known_to(result.tolerance, shared, by_default=by_default)
+
+
+def _settings(result: ContourTestResult) -> str:
+    return ", ".join(f"{name} {value}" for name, value in result.settings.items())
+
+
+def _ladder(result: ContourTestResult, view: View) -> SheetTable:
+    """Return the rungs, and where the sequence stopped."""
+    kept = result.not_rejected(view.significance)
+    rows, going = [], True
+    for rung in result.rungs:
+        stops = rung.hypothesis == kept
+        tested = rung.contour_pvalue is not None
+        outcome = ("not rejected" if tested else "not tested") if stops else "rejected"
+        rows.append(
+            (
+                NAMES[rung.hypothesis],
+                f"{rung.statistic:.2f}" if tested else "",
+                str(rung.df),
+                _shown(rung.contour_pvalue, "not tested"),
+                _shown(rung.pvalue, ""),
+                outcome if going else "not asked",
+            )
+        )
+        going = going and not stops
+    header = ("noise", "chi2", "df", "contours", "with cases", "outcome")
+    return SheetTable("The ladder", header, tuple(rows))
+
+
+def _wider_table(result: ContourTestResult, view: View) -> tuple[SheetTable, ...]:
+    """Return the stated noises beyond the one that is not rejected; no table where all are."""
+    kept = result.not_rejected(view.significance)
+    rows = tuple(
+        (
+            list_noise([wider], "or"),
+            "unknown" if wider.standard_error is None else f"{wider.standard_error:.3f}",
+            _shown(wider.pvalue, ""),
+            "ruled out" if wider.ruled_out(view.significance) else "cannot tell",
+        )
+        for wider in result.wider
+        if wider.rung == kept
+    )
+    if not rows:
+        return ()
+    header = ("beyond it", "± s.e.", "this much or more", "outcome")
+    return (SheetTable(f"Would wider noise than {NAMES[kept].lower()} be seen?", header, rows),)
+
+
+def _shown(pvalue: float | None, otherwise: str) -> str:
+    return otherwise if pvalue is None else show_pvalue(pvalue)
+
+
+def _contours(result: ContourTestResult) -> SheetTable:
+    rows = []
+    for contour in result.contours:
+        height, _ = result.line(contour.stated)
+        rows.append(
+            (
+                f"{contour.stated:.3f}",
+                f"{contour.stated_error:.3f}",
+                f"{contour.estimate:.3f}",
+                f"{contour.standard_error:.3f}",
+                f"{height:.3f}",
+                str(contour.n_anchors),
+            )
+        )
+    header = ("stated", "± s.e.", "share labelled positive", "± s.e.", "line", "anchors")
+    return SheetTable("The contours", header, tuple(rows))
+
+
+def _assumptions(result: ContourTestResult) -> list[Assumption]:
+    seen = {check.name: check for check in result.diagnostics}
+
+    def assumed(statement: str, *names: str) -> Assumption:
+        found = [seen[name] for name in names if name in seen]
+        return Assumption(
+            statement=statement,
+            seen=" ".join(check.message for check in found) or UNSEEN,
+            concern=any(check.concern for check in found),
+        )
+
+    shape = (
+        "Labels depend on the features through one index, along any curve."
+        if result.engine == "spline"
+        else "The share of positive labels is nearly straight within reach of each anchor."
+    )
+    return [
+        assumed("The stated posteriors are right, within their tolerance.", "direction"),
+        assumed("Anchors were chosen without a look at the labels, or at a model of them."),
+        assumed(shape, "slope", "neighbours"),
+        assumed("Rows are independent of each other, or groups of them are named.", "groups"),
+        assumed("There are far more rows than parameters.", "rows per parameter"),
+    ]
+
+
+def _python(result: ContourTestResult) -> str:
+    grouped = any(check.name == "groups" for check in result.diagnostics)
+    stated = f", shared_tolerance={result.shared_tolerance:g}"
+    shared = "" if result.shared_is_default else stated
+    return "\n".join(
+        [
+            "import evenodds as eo",
+            "",
+            f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
+            f"anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances{shared})",
+            "result = eo.contour_test(",
+            "    X, y, anchors,",
+            f"    engine={result.engine!r},",
+            f"    positive={result.positive!r},",
+            *(["    groups=groups,"] if grouped else []),
+            ")",
+        ]
+    )
+
+
+def _pictures(result: ContourTestResult, view: View) -> dict[str, SheetPicture]:
+    from evenodds.report.class_figures import contour_caption, contour_figure
+
+    return {
+        "contours": SheetPicture(
+            question="Do the contours lie on a line?",
+            draw=lambda: contour_figure(result, view),
+            caption=lambda: contour_caption(result, view),
+        )
+    }

@@ -1,0 +1,332 @@
+"""Columns as features: numbers as they are, text as one column a level."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.errors import InputError
+from evenodds.rows.base import WIDE_FROM, Encoding
+from evenodds.rows.columns import is_missing_in, kind_of, measurements, numbers, texts
+from evenodds.rows.tables import Selection, Table
+from evenodds.validation import FloatArray, join_quoted, near_misses
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# Text with more levels is a name or an id, not a category.
+MOST_LEVELS = 200
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+# Digits in groups of three, and decimals, by comma, point, space or apostrophe.
+GROUPED = re.compile(r"\s*[-+]?\d{1,3}([ ,.'\u00a0\u202f]\d{3})+([.,]\d+)?\s*")
+
+
+def learn_levels(
+    table: Table, names: Sequence[str], selection: Selection, *, formula: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """Return the sorted levels of each column of text, from a pass over these columns.
+
+    Who names a column in a formula means it to be a category, so `formula` takes numbers
+    among its levels too.
+    """
+    seen = table.surveyed(SeenTexts(table.name, tuple(names), selection)).seen
+    for name in names:
+        if not formula:
+            _refuse_numbers(table.name, name, seen[name])
+        _refuse_spellings(table.name, name, seen[name])
+        if len(seen[name]) < 2:
+            raise InputError(
+                f"column {name!r} of {table.name} holds one text only "
+                f"({join_quoted(seen[name]) or 'none'}): leave it out."
+            )
+    return {name: tuple(sorted(levels)) for name, levels in seen.items()}
+
+
+class SeenTexts:
+    """The different texts of each column; refused as soon as they are too many."""
+
+    def __init__(self, source: str, names: tuple[str, ...], selection: Selection) -> None:
+        self.source, self.selection = source, selection
+        self.columns = tuple(dict.fromkeys((*names, *selection.columns)))
+        self.seen: dict[str, set[str]] = {name: set() for name in names}
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        chosen = self.selection.apply(batch)
+        for name in self.seen:
+            self._note(name, texts(chosen.column(name)).unique().drop_null().to_pylist())
+
+    def merge(self, other: Self) -> None:
+        for name, seen in other.seen.items():
+            self._note(name, seen)
+
+    def _note(self, name: str, found: Iterable[str]) -> None:
+        self.seen[name].update(found)
+        if len(self.seen[name]) > MOST_LEVELS:
+            _refuse_many(self.source, name, self.seen[name])
+
+
+def refuse_unseen(values: "pa.Array", name: str, levels: Sequence[str], called: str) -> None:
+    """Refuse levels the data has not, with the near misses."""
+    unseen = sorted(values.drop_null().unique().to_pylist())
+    near = near_misses(unseen[0], levels).replace("the columns are", "the levels are")
+    raise InputError(
+        f"column {name!r} of {called} holds {join_quoted(unseen)}, which the data has not; {near}"
+    )
+
+
+def _refuse_many(source: str, name: str, levels: set[str]) -> None:
+    _refuse_numbers(source, name, levels)
+    raise InputError(
+        f"column {name!r} of {source} holds more than {MOST_LEVELS} different texts (such as "
+        f"{join_quoted(sorted(levels)[:3])}): it is no category. Leave it out, or group it."
+    )
+
+
+def _refuse_numbers(source: str, name: str, levels: set[str]) -> None:
+    """Refuse numbers that were read as text, since one column a number is never meant."""
+    grouped = sorted(level for level in levels if GROUPED.fullmatch(level))
+    if grouped:
+        raise InputError(
+            f"column {name!r} of {source} holds numbers with separators, such as "
+            f"{grouped[0]!r}: write them without, with a point before decimals."
+        )
+    plain = {level for level in levels if NUMBER.fullmatch(level)}
+    others = sorted(levels - plain)
+    if others and len(plain) > len(others):
+        raise InputError(
+            f"column {name!r} of {source} holds text such as {others[0]!r} among numbers: "
+            "leave the cell empty if the value is missing, leave the column out, or name it as a "
+            f"category in a formula (C({name}))."
+        )
+
+
+def _refuse_spellings(source: str, name: str, levels: set[str]) -> None:
+    """Refuse levels that differ only in case or blanks."""
+    folded: dict[str, str] = {}
+    for level in sorted(levels):
+        twin = folded.setdefault(level.strip().casefold(), level)
+        if twin != level:
+            raise InputError(
+                f"column {name!r} of {source} holds {twin!r} and {level!r}, which differ only "
+                "in case or blanks: write them one way."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The texts a column holds, sorted; the first is the reference and gets no feature."""
+
+    texts: tuple[str, ...]
+
+    def codes(self, column: "pa.Array", name: str, called: str) -> NDArray[Any]:
+        """Return the number of each value's level, nan where it is missing."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        values = texts(column)
+        codes = compute.index_in(values, value_set=pa.array(self.texts, pa.string()))
+        if codes.null_count > values.null_count:
+            refuse_unseen(values.filter(codes.is_null()), name, self.texts, called)
+        found: NDArray[Any] = codes.to_numpy(zero_copy_only=False)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsEncoding(Encoding):
+    """Each column by itself: a number, or one 0/1 feature for every level but the first."""
+
+    columns: tuple[str, ...]
+    levels: tuple[Levels | None, ...]  # None for a column of numbers
+    notices: tuple[str, ...] = ()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of columns, and of levels as ``column[level]``."""
+        names: list[str] = []
+        for name, levels in zip(self.columns, self.levels, strict=True):
+            names += [name] if levels is None else [f"{name}[{text}]" for text in levels.texts[1:]]
+        return tuple(names)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every column is a number already."""
+        return all(levels is None for levels in self.levels)
+
+    def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
+        return self._filled(self._read(batch, called), slice(None), batch.num_rows)
+
+    def blocks(self, batch: "pa.RecordBatch", n_rows: int) -> Iterator[FloatArray]:
+        read = self._read(batch, "X")
+        for start in range(0, batch.num_rows, n_rows):
+            stop = min(start + n_rows, batch.num_rows)
+            yield self._filled(read, slice(start, stop), stop - start)
+
+    def _read(self, batch: "pa.RecordBatch", called: str) -> list[NDArray[Any]]:
+        return [
+            measurements(batch.column(name), name, called)
+            if levels is None
+            else levels.codes(batch.column(name), name, called)
+            for name, levels in zip(self.columns, self.levels, strict=True)
+        ]
+
+    def _filled(self, read: list[NDArray[Any]], rows: slice, n_rows: int) -> FloatArray:
+        n_features = len(self.feature_names)
+        # Columns in, columns out: several times quicker than row by row where the products of
+        # a fit do not mind.
+        order: Literal["C", "F"] = "C" if n_features >= WIDE_FROM else "F"
+        features = np.empty((n_rows, n_features), order=order)
+        place = 0
+        for values, levels in zip(read, self.levels, strict=True):
+            chosen = values[rows]
+            if levels is None:
+                features[:, place] = chosen
+                place += 1
+                continue
+            for code in range(1, len(levels.texts)):
+                features[:, place] = chosen == code
+                if chosen.dtype.kind == "f":  # some are missing
+                    features[np.isnan(chosen), place] = np.nan
+                place += 1
+        return features
+
+
+def learn_columns(table: Table, names: Sequence[str], selection: Selection) -> ColumnsEncoding:
+    """Decide how each column is read; a pass over columns of text finds their levels.
+
+    Raises
+    ------
+    InputError
+        For dates, lists and other values that are no features, and for text that is none.
+    """
+    text = []
+    for name in names:
+        kind = kind_of(table.schema.field(name).type)
+        if kind == "text":
+            text.append(name)
+        elif kind != "number":
+            _refuse_kind(table, name, kind)
+    found = learn_levels(table, text, selection) if text else {}
+    levels = tuple(Levels(found[name]) if name in found else None for name in names)
+    return ColumnsEncoding(tuple(names), levels, tuple(_notice(n, found[n]) for n in text))
+
+
+def _notice(name: str, levels: tuple[str, ...]) -> str:
+    others = len(levels) - 1
+    return (
+        f"Column {name!r} holds text: {others} 0/1 column{'s' if others > 1 else ''} for its "
+        f"levels beside the reference {levels[0]!r}."
+    )
+
+
+def _refuse_kind(table: Table, name: str, kind: str) -> None:
+    if kind == "date":
+        raise InputError(
+            f"column {name!r} of {table.name} holds dates or times: turn it into a number first, "
+            "such as days since a fixed day."
+        )
+    raise InputError(
+        f"column {name!r} of {table.name} holds {table.schema.field(name).type} values, neither "
+        "numbers nor text: encode it as numbers, or leave it out."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AsRead(Encoding):
+    """One feature a column: its number, or for anything else whether it is there (0) or not."""
+
+    columns: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns themselves."""
+        return self.columns
+
+    def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
+        features = np.empty((batch.num_rows, len(self.columns)))
+        for place, name in enumerate(self.columns):
+            column = batch.column(name)
+            if kind_of(column.type) == "number":
+                features[:, place] = numbers(column)
+            else:
+                features[:, place] = np.where(is_missing_in(column), np.nan, 0.0)
+        return features
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityEncoding(Encoding):
+    """``log(p / (1 - p))`` of a column of probabilities."""
+
+    column: str
+    notices: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The one column."""
+        return (self.column,)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The one feature."""
+        return (f"logit({self.column})",)
+
+    def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
+        chances = np.asarray(numbers(batch.column(self.column)), dtype=np.float64)
+        outside = (chances <= 0) | (chances >= 1)
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise InputError(_outside(self.column, float(chances[row]), f"row {row} of {called}"))
+        return np.log(chances / (1 - chances))[:, None]
+
+
+def learn_probability(table: Table, column: str, selection: Selection) -> ProbabilityEncoding:
+    """Check that a column holds probabilities strictly between 0 and 1, in one pass."""
+    table.check_column(column)
+    kind = table.schema.field(column).type
+    if kind_of(kind) != "number":
+        raise InputError(
+            f"column {column!r} of {table.name} holds {kind} values but must hold probabilities."
+        )
+    found = table.surveyed(FirstOutside(column, selection)).first
+    if found is not None:
+        row, value = found
+        raise InputError(_outside(column, value, table.place(row)))
+    return ProbabilityEncoding(column)
+
+
+class FirstOutside:
+    """The first row that is kept and holds no probability, with what it holds."""
+
+    def __init__(self, column: str, selection: Selection) -> None:
+        self.column, self.selection = column, selection
+        self.columns = tuple(dict.fromkeys((column, *selection.columns)))
+        self.first: tuple[int, float] | None = None
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        kept = self.selection.kept(batch)
+        chances = np.asarray(numbers(batch.column(self.column)), dtype=np.float64)
+        outside = (chances <= 0) | (chances >= 1)
+        outside &= True if kept is None else kept
+        if self.first is None and outside.any():
+            row = int(np.argmax(outside))
+            self.first = start + row, float(chances[row])
+
+    def merge(self, other: Self) -> None:
+        self.first = other.first if self.first is None else self.first
+
+
+def _outside(column: str, value: float, place: str) -> str:
+    if value in {0, 1}:
+        return (
+            f"column {column!r} is exactly {value:g} in {place}, whose log-odds are infinite: use "
+            "a model whose probabilities stay between 0 and 1 (calibrate it, or average more "
+            "trees), or drop such rows knowing that they are the surest ones."
+        )
+    return (
+        f"column {column!r} is {value:g} in {place} but must be above 0 and below 1: it is a "
+        "predicted probability."
+    )

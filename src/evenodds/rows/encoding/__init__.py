@@ -1,1 +1,0 @@
-"""Encodings: which columns are read, and how a record batch becomes features."""

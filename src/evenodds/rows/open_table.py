@@ -1,0 +1,584 @@
+"""Opening a table by its path: a file of any format, several, a folder, a glob, or standard input.
+
+The type of a column is taken from the first block of the file. Where a later value does not
+fit, whole numbers become floats and anything else that is not a number becomes text; but text
+in a column of numbers is refused with its place, since nobody can know what it stands for.
+"""
+
+import csv
+import glob
+import io
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.errors import InputError
+from evenodds.files import TemporaryFolder
+from evenodds.rows.tables import (
+    Counting,
+    MemoryPart,
+    Stamp,
+    Table,
+    hold,
+    one_after_another,
+    open_arrow,
+    open_parquet,
+    refuse_other_columns,
+    refuse_repeated,
+    unreadable,
+)
+from evenodds.validation import LARGEST_WHOLE, join_quoted, refuse_inexact
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# What an array may hold: booleans, whole numbers, floats, text, bytes of text and dates.
+KINDS = "biufUSM"
+
+
+def map_npy(path: Path) -> NDArray[Any]:
+    """Return the array of a .npy file, read from disk as it is used."""
+    stamp = Stamp.of(path)
+    with _refusing(path, "npy"):
+        array = np.lib.format.open_memmap(path, mode="r")
+        if array.offset + array.nbytes != stamp.size:
+            raise ValueError(f"its header says {array.shape}, but its length says otherwise")
+        _check_kind(array)
+    return array
+
+
+def open_npz(path: Path) -> Table:
+    """Read a .npz file: a 2-D array of features, and 1-D arrays as columns beside it."""
+    import pyarrow as pa
+
+    stamp = Stamp.of(path)
+    with _refusing(path, "npz"):
+        arrays = _arrays_in(path)
+    stamp.check()
+    wide = [name for name, array in arrays.items() if array.ndim == 2]
+    odd = [name for name, array in arrays.items() if array.ndim not in {1, 2}]
+    if len(wide) != 1 or odd:
+        raise InputError(
+            f"{path} holds {len(wide)} arrays of two dimensions ({join_quoted(arrays)} in all): "
+            "give one with a row a case, and arrays of one dimension for labels and the like."
+        )
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise InputError(f"the arrays of {path} differ in length: {shown}.")
+    columns: list[tuple[str, NDArray[Any]]] = []
+    for name, array in arrays.items():
+        if array.ndim == 2:
+            columns += [(f"{name}[{i}]", array[:, i]) for i in range(array.shape[1])]
+        else:
+            columns.append((name, array))
+    names = [name for name, _ in columns]
+    refuse_repeated(names, path)
+    with _refusing(path, "npz"):
+        table = pa.table([pa.array(array) for _, array in columns], names=names)
+    return hold(table, str(path), "from 1")
+
+
+def _arrays_in(path: Path) -> dict[str, NDArray[Any]]:
+    """Return all arrays of an archive; each is read to its end, where its checksum is."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        refuse_repeated(names, path)
+        foreign = [name for name in names if not name.endswith(".npy")]
+        if foreign:
+            raise ValueError(f"{foreign[0]!r} in it is no array")
+        return {name.removesuffix(".npy"): _array(archive.read(name)) for name in names}
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """Return the array that these bytes are, all of them, in this machine's order of bytes."""
+    file = io.BytesIO(content)
+    array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    if file.read(1):
+        raise ValueError("an array in it is longer than its header says")
+    _check_kind(array)
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _check_kind(array: NDArray[Any]) -> None:
+    if array.dtype.kind not in KINDS:
+        raise ValueError(f"an array in it holds {array.dtype} values, not numbers or text")
+
+
+@contextmanager
+def _refusing(path: Path, kind: str) -> Iterator[None]:
+    """Say which file it is when reading fails: damaged archives and headers fail in many ways."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of headers that are nearly right
+        try:
+            yield
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:
+            raise InputError(unreadable(path, kind, error)) from None
+
+
+# What is smaller than this is kept in memory.
+HELD_BYTES = 64 * 1024 * 1024
+
+
+class Spool:
+    """Takes batches of one schema, source after source; gives a table to read them from."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[str, pa.RecordBatch]] = []
+        self._bytes = 0
+        self._folder: TemporaryFolder | None = None
+        self._writer: Any = None
+        self._written: list[tuple[str, int]] = []  # source, number of batches
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if self._writer is not None:
+            self._close()
+        if kind is not None and self._folder is not None:
+            self._folder.remove()
+
+    def add(self, source: str, batch: "pa.RecordBatch") -> None:
+        """Keep a batch."""
+        if self._writer is not None:
+            self._write(source, batch)
+            return
+        self._held.append((source, batch))
+        self._bytes += batch.nbytes
+        if self._bytes > HELD_BYTES:
+            self._spill()
+
+    def table(self, name: str, counted: Counting) -> Table:
+        """Return everything kept as a table; a temporary file goes when the table goes."""
+        import pyarrow as pa
+
+        if self._folder is None:
+            sources = dict.fromkeys(source for source, _ in self._held)
+            parts = tuple(
+                MemoryPart(pa.Table.from_batches([b for s, b in self._held if s == source]), source)
+                for source in sources
+            )
+            return Table(name, self._held[0][1].schema, parts, counted)
+        self._close()
+        spooled = open_arrow(self._path, self._written)
+        return Table(name, spooled.schema, spooled.parts, counted, keeps=self._folder)
+
+    @property
+    def _path(self) -> Path:
+        return (self._folder.path if self._folder else Path()) / "spool.arrow"
+
+    def _spill(self) -> None:
+        """Move what is held to a temporary file."""
+        import pyarrow as pa
+
+        self._folder = TemporaryFolder()
+        self._writer = pa.ipc.new_file(str(self._path), self._held[0][1].schema)
+        for source, batch in self._held:
+            self._write(source, batch)
+        self._held.clear()
+
+    def _write(self, source: str, batch: "pa.RecordBatch") -> None:
+        try:
+            self._writer.write_batch(batch)
+        except OSError as error:
+            raise _no_room(error) from None
+        if not self._written or self._written[-1][0] != source:
+            self._written.append((source, 0))
+        self._written[-1] = (source, self._written[-1][1] + 1)
+
+    def _close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            try:
+                writer.close()
+            except OSError as error:
+                raise _no_room(error) from None
+
+
+def _no_room(error: OSError) -> InputError:
+    return InputError(
+        f"a temporary copy in {tempfile.gettempdir()} failed: {str(error).rstrip('.')}. Set TMPDIR "
+        "to a folder with room for the table, or convert it to Parquet, which needs no copy."
+    )
+
+
+# The reader runs some thirty blocks ahead.
+BLOCK_BYTES = 1024 * 1024
+LONGEST_HEADER = 16 * 1024 * 1024
+MOST_COLUMNS = 20_000
+# A line end by itself, outside of quotes.
+BARE_RETURN = re.compile(rb'^(?:[^"\r]|"[^"]*"|\r(?=\n))*+\r')
+# How the reader says which value does not fit the type of its column.
+MISFIT = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'",
+    re.DOTALL,
+)
+# Whole numbers that floating-point ones may skip, and how a misfit says so.
+LONG_WHOLE = r"^\s*[-+]?[0-9]{16,}\s*$"
+ROUNDED = "exact double"
+# What every message on a row of a text file says.
+COUNTED = "counted from 1 after the header"
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A text file with a header, and what messages call it."""
+
+    stamp: Stamp
+    delimiter: str
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """Name of the format."""
+        return "csv" if self.delimiter == "," else "tsv"
+
+    def names(self) -> tuple[str, ...]:
+        """Read the header; refuse one that cannot be what was meant."""
+        with self.stamp.guarding(self.kind), self.stamp.path.open("rb") as file:
+            line = _first_line(file)
+        if not line.strip():
+            raise InputError(f"{self.name} cannot be read as {self.kind}: Empty, without a header.")
+        if len(line) >= LONGEST_HEADER or line.count(self.delimiter.encode()) >= MOST_COLUMNS:
+            n_columns = line.count(self.delimiter.encode()) + 1
+            raise InputError(
+                f"{self.name} has {n_columns:,} columns or more, but at most {MOST_COLUMNS:,} can "
+                "be read: give one row a case and one column a feature, or keep fewer columns."
+            )
+        try:
+            names = _split(line, self.delimiter)
+        except csv.Error as error:
+            raise InputError(unreadable(Path(self.name), self.kind, error)) from None
+        self._refuse_other_separator(names)
+        refuse_repeated(names, self.name)
+        return names
+
+    def batches(
+        self, columns: Sequence[str], types: dict[str, "pa.DataType"]
+    ) -> Iterator["pa.RecordBatch"]:
+        """Read these columns, with types guessed from the first block where none is given.
+
+        Raises
+        ------
+        MisfitError
+            If a value does not fit the type of its column.
+        """
+        import pyarrow as pa
+
+        with self.stamp.guarding(self.kind):
+            try:
+                looked_at: set[str] = set()
+                for batch in _open(self, columns, types):
+                    self._look_for_rounding(batch, looked_at)
+                    yield batch
+            except pa.ArrowInvalid as error:
+                found = MISFIT.search(str(error))
+                if found is None:
+                    raise InputError(unreadable(Path(self.name), self.kind, error)) from None
+                number, row, kind, value = found.groups()
+                raise MisfitError(self, int(number), row, kind, value) from None
+
+    def _look_for_rounding(self, batch: "pa.RecordBatch", looked_at: set[str]) -> None:
+        """Look at the text of large numbers once a column: whole ones must not be rounded."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if name in looked_at or not pa.types.is_floating(column.type):
+                continue
+            largest = compute.max(compute.abs(column)).as_py() or 0.0
+            if not largest >= LARGEST_WHOLE:
+                continue
+            looked_at.add(name)
+            for texts in _open(self, [name], {name: pa.string()}):
+                whole = texts.filter(compute.match_substring_regex(texts.column(0), LONG_WHOLE))
+                if whole.num_rows:
+                    value = whole.column(0)[0].as_py()
+                    raise MisfitError(self, self.names().index(name), None, ROUNDED, value)
+
+    def _refuse_other_separator(self, names: tuple[str, ...]) -> None:
+        others = [mark for mark in SEPARATORS if mark != self.delimiter and mark in names[0]]
+        if len(names) == 1 and others:
+            raise InputError(
+                f"{self.name} has one column only, {names[0]!r}: it seems to be separated by "
+                f"{SEPARATORS[others[0]]}, but its kind says {SEPARATORS[self.delimiter]}. Save it "
+                f"with {SEPARATORS[self.delimiter]}, or rename it .tsv if it has tabs."
+            )
+
+
+class MisfitError(Exception):
+    """A value that does not fit the type its column had so far."""
+
+    def __init__(self, file: TextFile, column: int, row: str | None, kind: str, value: str) -> None:
+        super().__init__(value)
+        self.file, self.column, self.row, self.kind, self.value = file, column, row, kind, value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with all that `widened` needs."""
+        return MisfitError, (self.file, self.column, self.row, self.kind, self.value)
+
+    def widened(self, text_if_mixed: Collection[str]) -> tuple[str, "pa.DataType"]:
+        """Return the column and a type that fits, or refuse text among numbers.
+
+        `text_if_mixed` names columns, such as labels and groups, where both may appear.
+        """
+        import pyarrow as pa
+
+        name = self.file.names()[self.column]
+        if self.kind == ROUNDED and name not in text_if_mixed:
+            refuse_inexact(0, int(self.value), f"column {name!r} of {self.file.name}")
+        if self.kind == "int64" or (self.kind == "null" and _is_number(self.value)):
+            return name, pa.float64()
+        if self.kind != "double" or name in text_if_mixed:
+            return name, pa.string()
+        # The reader counts from 1 and counts the header.
+        where = "" if self.row is None else f", first in row {int(self.row) - 1} ({COUNTED})"
+        raise InputError(
+            f"column {name!r} of {self.file.name} holds text such as {self.value!r} among "
+            f"numbers{where}: leave the cell empty if the value is missing, or leave the column "
+            "out."
+        )
+
+
+def refuse_other_encoding(schema: "pa.Schema", source: str) -> None:
+    """Refuse text that is not UTF-8, which the reader takes for bytes."""
+    import pyarrow as pa
+
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if pa.types.is_binary(kind):
+            raise InputError(
+                f"column {name!r} of {source} holds text that is not UTF-8: save the file with "
+                "that encoding."
+            )
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(file: Any) -> bytes:
+    """Return the first line that is not blank, read no further than a header can reach."""
+    line: bytes = file.readline(LONGEST_HEADER)
+    while line in {b"\n", b"\r\n"}:
+        line = file.readline(LONGEST_HEADER)
+    # A quoted name may hold a line break.
+    while line.count(b'"') % 2 and len(line) < LONGEST_HEADER:
+        more = file.readline(LONGEST_HEADER)
+        if not more:
+            break
+        line += more
+    ended = BARE_RETURN.search(line)
+    return line if ended is None else line[: ended.end()]
+
+
+def _split(line: bytes, delimiter: str) -> tuple[str, ...]:
+    text = line.decode("utf-8-sig", errors="replace")
+    rows = list(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter))
+    return tuple(rows[0]) if rows else ("",)
+
+
+def _open(file: TextFile, columns: Sequence[str], types: dict[str, "pa.DataType"]) -> Any:
+    from pyarrow import csv as reader
+
+    return reader.open_csv(
+        file.stamp.path,
+        read_options=reader.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
+        parse_options=reader.ParseOptions(delimiter=file.delimiter, newlines_in_values=True),
+        convert_options=reader.ConvertOptions(
+            strings_can_be_null=True,  # an empty cell is no label
+            include_columns=list(columns),
+            column_types=types,
+        ),
+    )
+
+
+TEXT = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+BINARY: dict[str, Callable[[Path], Table]] = {
+    ".parquet": open_parquet,
+    ".pq": open_parquet,
+    ".feather": open_arrow,
+    ".arrow": open_arrow,
+    ".npz": open_npz,
+}
+READERS = (*TEXT, *BINARY)
+STDIN = "-"
+
+# Given the names of all columns, returns those that are needed.
+Choice = Callable[[tuple[str, ...]], Sequence[str]]
+
+
+def open_table(
+    source: str | Path | Iterable[str | Path],
+    choose: Choice = tuple,
+    text_if_mixed: Collection[str] = (),
+) -> Table:
+    """Open a table.
+
+    Parameters
+    ----------
+    source : path, list of paths, folder, glob or "-"
+        CSV, TSV, Parquet, Feather or .npz files; files of one table follow one another.
+    choose : callable, optional
+        Which columns are needed, given the names of all. Text files are parsed whole, and
+        only these columns are kept; other files are not read yet.
+    text_if_mixed : collection of str
+        Columns of text files where numbers and text may mix, such as labels and groups.
+    """
+    if source == STDIN:
+        return _from_stdin(choose, text_if_mixed)
+    paths = paths_of(source)
+    name = str(source) if isinstance(source, (str, Path)) else f"{paths[0]} and others"
+    kinds = {path.suffix.lower() for path in paths}
+    if kinds <= TEXT.keys():
+        table = _parse(text_files(paths), name, choose, text_if_mixed)
+    elif kinds <= BINARY.keys():
+        tables = [BINARY[path.suffix.lower()](path) for path in paths]
+        table = one_after_another(tables, name, text_if_mixed)
+    else:
+        raise InputError(
+            f"{name} holds files of different kinds ({join_quoted(sorted(kinds))}): give files of "
+            "one kind."
+        )
+    return _checked(table, choose)
+
+
+def _checked(table: Table, choose: Choice) -> Table:
+    refuse_repeated(table.names, table.name)
+    if table.n_rows == 0 or not table.names:
+        raise InputError(f"{table.name} has no rows: give a table with a header and data.")
+    if not table.all_names:
+        choose(table.names)
+    return table
+
+
+def text_files(paths: Iterable[Path]) -> list[TextFile]:
+    """Return text files with the separators their names say they have."""
+    return [TextFile(Stamp.of(path), TEXT[path.suffix.lower()], str(path)) for path in paths]
+
+
+def paths_of(source: str | Path | Iterable[str | Path]) -> list[Path]:
+    """Return the files behind a path, a folder, a glob or a list of any of these."""
+    if not isinstance(source, (str, Path)):
+        paths = [path for each in source for path in paths_of(each)]
+        if not paths:
+            raise InputError("the list of files is empty: name at least one.")
+        return paths
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(p for p in path.iterdir() if p.suffix.lower() in READERS and p.is_file())
+        if not found:
+            raise InputError(f"{path} is a folder without tables: {_needed()}")
+        return found
+    if glob.has_magic(str(source)) and not path.exists():
+        found = sorted(Path(match) for match in glob.glob(str(source), recursive=True))
+        found = [match for match in found if match.is_file()]
+        if not found:
+            raise InputError(f"no file matches {source}.")
+        return [_readable(match) for match in found]
+    return [_readable(path)]
+
+
+def _readable(path: Path) -> Path:
+    if path.suffix.lower() == ".npy":
+        raise InputError(
+            f"{path} holds one array and no labels: save both in one .npz file, or pass the labels "
+            "from Python."
+        )
+    if path.suffix.lower() not in READERS:
+        raise InputError(f"{path} is not a table: {_needed()}")
+    if not path.is_file():
+        raise InputError(f"there is no file {path}.")
+    return path
+
+
+def _needed() -> str:
+    return f"give one of {join_quoted(READERS, 'or', len(READERS))}."
+
+
+def _from_stdin(choose: Choice, text_if_mixed: Collection[str]) -> Table:
+    """Copy standard input to a temporary file, since types may need a second look."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input is closed: pipe a CSV file into the command.")
+    if sys.stdin.isatty():
+        raise InputError("standard input is a terminal: pipe a CSV file into the command.")
+    folder = TemporaryFolder()
+    path = folder.path / "stdin.csv"
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        text = TextFile(Stamp.of(path), ",", "standard input")
+        return _checked(_parse([text], text.name, choose, text_if_mixed), choose)
+    except OSError as error:
+        raise InputError(
+            f"standard input cannot be copied to {folder.path}: {error.strerror}. Set TMPDIR to a "
+            "folder with room for it."
+        ) from None
+    finally:
+        folder.remove()
+
+
+def _parse(
+    files: Sequence[TextFile], name: str, choose: Choice, text_if_mixed: Collection[str]
+) -> Table:
+    """Parse text files once, or again with wider types where a value does not fit."""
+    header, columns = header_of(files, choose)
+    types: dict[str, pa.DataType] = {}
+    while True:
+        try:
+            return replace(_parsed(files, name, columns, types), all_names=header)
+        except MisfitError as misfit:
+            column, wider = misfit.widened(text_if_mixed)
+            types[column] = wider
+
+
+def header_of(files: Sequence[TextFile], choose: Choice) -> tuple[tuple[str, ...], list[str]]:
+    """Return the names of all columns, which all files must have, and those that are needed."""
+    headers = [file.names() for file in files]
+    columns = list(choose(headers[0]))
+    for file, header in zip(files, headers, strict=True):
+        refuse_other_columns(headers[0], header, files[0].name, file.name)
+    return headers[0], columns
+
+
+def _parsed(
+    files: Sequence[TextFile], name: str, columns: Sequence[str], types: dict[str, "pa.DataType"]
+) -> Table:
+    """Parse text files with these types, and those the first file shows."""
+    types = dict(types)
+    schema: pa.Schema | None = None
+    with Spool() as spool:
+        for file in files:
+            for batch in file.batches(columns, types):
+                if schema is None:
+                    schema = batch.schema
+                    refuse_other_encoding(schema, file.name)
+                    types = dict(zip(schema.names, schema.types, strict=True))
+                spool.add(file.name, batch)
+        if schema is None:
+            raise InputError(f"{name} has no rows: give a table with a header and data.")
+        return spool.table(name, "from 1 after the header")
