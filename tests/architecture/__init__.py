@@ -1,0 +1,1 @@
+"""What the folder listing promises, checked."""
