@@ -116,9 +116,17 @@ def freed_fit(problem: Problem, fit: ClassFit, freed: list[int]) -> tuple[ClassF
 
 def split_log_odds(group: SplitAnchors, coefficients: FloatArray) -> tuple[float, FloatArray]:
     """Return the mean clean log-odds of a split at its anchors, and its gradient."""
+    log_odds, gradients = log_odds_of_each(group, coefficients)
+    return float(log_odds.mean()), gradients.mean(axis=0)
+
+
+def log_odds_of_each(
+    group: SplitAnchors, coefficients: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the clean log-odds of a split at each of its anchors, and their gradients."""
     (first, gain), (second, loss) = _sides(group, coefficients)
-    gradient = (first - second)[:, :-1].T @ group.design / len(group.design)
-    return float((gain - loss).mean()), gradient.ravel()
+    gradients = (first - second)[:, :-1, None] * group.design[:, None, :]
+    return gain - loss, gradients.reshape(len(gradients), -1)
 
 
 def side_shares(group: SplitAnchors, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -15,15 +15,15 @@ from scipy.special import chdtrc, ndtri
 from evenodds.anchors import Anchors
 from evenodds.errors import InputError
 from evenodds.inference.asymmetry import check_rarest_class
-from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows
+from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows, range_check
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_test
 from evenodds.inference.multiclass.crossing import (
     Finding,
     Problem,
     SplitAnchors,
     each_alone,
+    log_odds_of_each,
     side_shares,
-    split_log_odds,
     strongest_first,
 )
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
@@ -33,7 +33,6 @@ from evenodds.inference.multiclass.splits import (
     anchors_beside,
     check_scheme,
     naming,
-    read_codes,
     read_split_anchors,
     splits_of,
 )
@@ -162,22 +161,17 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
 
 
 def anchors_check(
-    problem: Problem, fit: ClassFit, split: Split, equations: AnchorEquations
+    fit: ClassFit, group: SplitAnchors, equations: AnchorEquations
 ) -> Diagnostic | None:
     """Test whether the anchors of a split agree with each other; None with one anchor."""
     n_anchors = len(equations.targets)
     if n_anchors < 2:
         return None
-    gaps, gradients = np.empty(n_anchors), []
-    for number in range(n_anchors):
-        one = SplitAnchors(split.positive, split.negative, equations.design[[number]], 0.0, 0.0)
-        log_odds, gradient = split_log_odds(one, fit.point.coefficients)
-        gaps[number] = log_odds - equations.targets[number]
-        gradients.append(gradient)
+    log_odds, slopes = log_odds_of_each(group, fit.point.coefficients)
+    gaps = log_odds - equations.targets
     kept = fit.nuisance
     inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
     n_theta = fit.point.coefficients.size
-    slopes = np.array(gradients)
     covariance = slopes @ inverse[:n_theta, :n_theta] @ slopes.T + equations.covariance
     # Only differences between anchors: an asymmetry moves all of them together.
     centre = np.eye(n_anchors) - 1 / n_anchors
@@ -199,20 +193,6 @@ def anchors_check(
         concern=concern,
         statistic=statistic,
         pvalue=pvalue,
-    )
-
-
-def range_check(points: FloatArray, low: FloatArray, high: FloatArray) -> Diagnostic:
-    """Say how many anchors of a split lie outside the range of the data."""
-    count = int(((points < low) | (points > high)).any(axis=1).sum())
-    message = (
-        f"{count} of {len(points)} toss-ups lie outside the range of the data: there the curve is "
-        "extrapolated."
-        if count
-        else "All toss-ups lie within the range of the data."
-    )
-    return Diagnostic(
-        name="range of the data", message=message, concern=count > 0, statistic=float(count)
     )
 
 
@@ -436,9 +416,8 @@ def multiclass_test(
     checked = check_scheme(scheme)
     if codes is not None and checked != "output-codes":
         raise InputError(f"codes goes with scheme='output-codes', but scheme is {checked!r}.")
-    audited = _read_audit(audit)
     rows = read_class_rows(X, y, sample_weight=sample_weight, groups=groups, formula=formula)
-    _check_audit(audited, rows)
+    audited = None if audit is None else _read_audit(audit, rows)
     return run_on_class_rows(rows, anchors, checked, codes=codes, audit=audited)
 
 
@@ -452,17 +431,18 @@ def run_on_class_rows(
 ) -> MulticlassTestResult:
     """Run the test on checked rows; see `multiclass_test`."""
     names = rows.classes.names
-    matrix = read_codes(codes, len(names)) if scheme == "output-codes" else None
-    every = read_split_anchors(
-        anchors, scheme, rows.classes, splits_of(scheme, rows.classes, matrix)
-    )
+    splits = splits_of(scheme, len(names), codes)
+    every = read_split_anchors(anchors, scheme, rows.classes, splits)
     counts = np.zeros(len(names))
     np.add.at(counts, rows.classes.codes, 1.0 if rows.weights is None else rows.weights)
     check_rarest_class(rows, counts)
     logistic, _ = set_up(rows.rows)
     measured = NoisyProblem(rows.rows, logistic.scaling)
     known = anchors_beside(rows, every)
-    equations = [_equations(split, points, rows, measured) for split, points in known]
+    equations = []
+    for split, stated, points in known:
+        with naming(split, rows):
+            equations.append(AnchorEquations.of(stated, points, measured))
     problem = Problem(
         data=ClassData(
             measured.design(rows.features),
@@ -471,20 +451,23 @@ def run_on_class_rows(
             len(names),
             rows.groups,
         ),
-        family=_family(scheme, len(names), [split for split, _ in known]),
+        family=_family(scheme, len(names), [split for split, *_ in known]),
         anchors=[
-            _averaged(split, found) for (split, _), found in zip(known, equations, strict=True)
+            _averaged(split, found) for (split, *_), found in zip(known, equations, strict=True)
         ],
     )
     null = fit_classes(problem.data, problem.family)
     found, best = _test_what_can_be_told(problem, null, scheme)
-    tested = {
-        split: (one, _split_checks(problem, best, split, stated, one))
-        for (split, _), stated, one in zip(known, equations, found, strict=True)
-    }
-    records = [untested_record(split, points, rows, counts, scheme) for split, points in every]
-    for place, (split, points) in enumerate(every):
-        if points is not None:
+    tested = {}
+    for number, (split, _, points) in enumerate(known):
+        one, checks = found[number], [range_check(rows.rows, points)]
+        if not isinstance(one, str):  # nothing contradicts a step
+            agreeing = anchors_check(best, problem.anchors[number], equations[number])
+            checks = checks if agreeing is None else [agreeing, *checks]
+        tested[split] = one, tuple(checks)
+    records = [untested_record(split, given, rows, counts, scheme) for split, given in every]
+    for place, (split, given) in enumerate(every):
+        if given is not None:
             records[place] = tested_record(records[place], *tested[split])
     withheld = [record for record in records if record.withheld is not None]
     flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
@@ -503,7 +486,7 @@ def run_on_class_rows(
             *([enough] if enough.concern or not withheld else []),
             *([withheld_check(withheld)] if withheld else []),
             *data_notes(rows.rows),
-            *ignored_check([name for _, points in known for name in points.ignored]),
+            *ignored_check([name for _, stated, _ in known for name in stated.ignored]),
             *(doubt for record in records for doubt in doubts_about(record)),
         ),
         audit=audit,
@@ -524,35 +507,18 @@ def _test_what_can_be_told(
     ], best
 
 
-def _read_audit(audit: Any) -> ConfusionTestResult | None:
-    """Test the confusion matrix of an audit sample, where there is one."""
-    if audit is None:
-        return None
+def _read_audit(audit: Any, rows: ClassRows) -> ConfusionTestResult:
+    """Test the confusion matrix of an audit sample; it may never have met a rare class."""
     if not isinstance(audit, (tuple, list)) or len(audit) != 2:
         raise InputError("audit must be a tuple (true, given): both labels of the audited rows.")
-    return confusion_test(*audit)
-
-
-def _check_audit(audit: ConfusionTestResult | None, rows: ClassRows) -> None:
-    """Refuse an audit of other classes; one that never met a rare class will do."""
-    strange = [
-        name for name in (audit.classes if audit else ()) if rows.classes.number(name) is None
-    ]
+    audited = confusion_test(*audit)
+    strange = [name for name in audited.classes if rows.classes.number(name) is None]
     if strange:
         raise InputError(
             f"audit has class {strange[0]!r}, which no label has: the classes are "
             f"{join_quoted(rows.classes.names)}; give audited rows of this data."
         )
-
-
-def _equations(
-    split: Split, anchors: Anchors, rows: ClassRows, measured: NoisyProblem
-) -> AnchorEquations:
-    """Return what the anchors of a split say, and name the split where they are at fault."""
-    source = rows.rows
-    with naming(split, rows):
-        points = anchors.points_for(source.feature_names, source.n_features)
-        return AnchorEquations.of(anchors, points, measured)
+    return audited
 
 
 def _averaged(split: Split, equations: AnchorEquations) -> SplitAnchors:
@@ -572,20 +538,3 @@ def _family(scheme: Scheme, n_classes: int, splits: list[Split]) -> FlipFamily:
         return pairs_family(n_classes, [(s.positive[0], s.negative[0]) for s in splits])
     leanings = [split_leaning(n_classes, s.positive, s.negative) for s in splits]
     return uniform_family(n_classes, np.array(leanings))
-
-
-def _split_checks(
-    problem: Problem,
-    fit: ClassFit,
-    split: Split,
-    equations: AnchorEquations,
-    found: Finding | str,
-) -> tuple[Diagnostic, ...]:
-    low = problem.data.design.min(axis=0)
-    high = problem.data.design.max(axis=0)
-    checks = (
-        # Nothing contradicts a step.
-        None if isinstance(found, str) else anchors_check(problem, fit, split, equations),
-        range_check(equations.design, low, high),
-    )
-    return tuple(check for check in checks if check is not None)
