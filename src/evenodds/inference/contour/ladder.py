@@ -122,19 +122,17 @@ def _members(posterior: FloatArray) -> list[np.ndarray]:
     inside = np.unique(posterior[(posterior > 0) & (posterior < 1)])
     near = WIDEST if len(inside) > MOST_STATED else NEIGHBOURS
     chains = np.split(inside, np.flatnonzero(np.diff(inside) > near + HAIR) + 1)
-    edges = [part for chain in chains if len(chain) for part in _cut(chain)]
-    groups = [(posterior >= low) & (posterior <= high) for low, high in edges]
-    found = [posterior == 0, *groups, posterior == 1]
+    parts = [part for chain in chains if len(chain) for part in _cut(chain)]
+    found = [posterior == 0, *(np.isin(posterior, part) for part in parts), posterior == 1]
     return [member for member in found if member.any()]
 
 
-def _cut(chain: FloatArray) -> list[tuple[float, float]]:
-    """Return a chain of posteriors as ranges that are not too wide, each from its own values."""
-    low, high = float(chain[0]), float(chain[-1])
-    n_parts = max(int(np.ceil((high - low - HAIR) / WIDEST)), 1)
-    places = np.floor((chain - low) / max(high - low, HAIR) * n_parts * (1 - HAIR))
-    parts = [chain[places == part] for part in range(n_parts)]
-    return [(float(part[0]), float(part[-1])) for part in parts if len(part)]
+def _cut(chain: FloatArray) -> list[FloatArray]:
+    """Return a chain of posteriors as parts that are not too wide."""
+    width = float(np.ptp(chain))
+    n_parts = max(int(np.ceil((width - HAIR) / WIDEST)), 1)
+    places = np.floor((chain - chain[0]) / max(width, HAIR) * n_parts * (1 - HAIR))
+    return np.split(chain, np.flatnonzero(np.diff(places)) + 1)
 
 
 # Eigenvalues of the estimates' correlations below this share of the largest count as zero.

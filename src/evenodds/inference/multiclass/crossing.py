@@ -37,8 +37,8 @@ class SplitAnchors:
     positive: tuple[int, ...]
     negative: tuple[int, ...]
     design: FloatArray  # anchor points on the solver's scale, with a leading 1
-    target: float  # mean of the stated log-odds
-    variance: float  # of that mean
+    targets: FloatArray | float  # the stated log-odds
+    covariance: FloatArray | float  # of their errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def gaps_at(problem: Problem, fit: ClassFit) -> Gaps:
     distances = np.empty(len(anchors))
     for number, group in enumerate(anchors):
         log_odds, gradient = split_log_odds(group, fit.point.coefficients)
-        distances[number] = log_odds - group.target
+        distances[number] = log_odds - np.mean(group.targets)
         contrasts[number, : gradient.size] = gradient
     kept = fit.nuisance
     levers = np.zeros_like(contrasts)
@@ -89,7 +89,8 @@ def gaps_at(problem: Problem, fit: ClassFit) -> Gaps:
     return Gaps(
         asymmetries=fit.point.asymmetries,
         distances=distances,
-        covariance=covariance + np.diag([group.variance for group in anchors]),
+        # The mean of a covariance matrix is the variance of the mean.
+        covariance=covariance + np.diag([float(np.mean(group.covariance)) for group in anchors]),
         pulls=-levers @ (information @ _directions(fit, problem.family)),
     )
 

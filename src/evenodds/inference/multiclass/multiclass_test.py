@@ -37,7 +37,7 @@ from evenodds.inference.multiclass.splits import (
     splits_of,
 )
 from evenodds.inference.noise_aware import data_notes, ignored_check
-from evenodds.inference.null_fits import AnchorEquations, equal_weights
+from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import Diagnostic
 from evenodds.model.logistic import set_up
 from evenodds.model.noisy_likelihood import NoisyProblem
@@ -46,7 +46,6 @@ from evenodds.model.softmax import (
     STEP_ROWS_A_PARAMETER,
     ClassData,
     ClassFit,
-    ClassPoint,
     FlipFamily,
     climb,
     evaluate,
@@ -117,35 +116,28 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
     With the asymmetries of all splits free: noise that leans must not look like a bend. None
     where no bend is seen, since a mild one seldom is.
     """
-    why = "rows come in groups" if problem.data.groups is not None else ""
-    why = "they are steps" if fit.is_step else why
-    if why:
+    if fit.is_step or problem.data.groups is not None:
+        why = "they are steps" if fit.is_step else "rows come in groups"
         message = f"The shape of the curves was not tested: {why}."
         return Diagnostic(name="link", message=message, concern=False)
     data, point = problem.data, fit.point
-    linear = np.clip(data.design @ point.coefficients.T, -HELD_AT, HELD_AT)
-    bends = linear**2
+    bends = np.clip(data.design @ point.coefficients.T, -HELD_AT, HELD_AT) ** 2
     if data.n_classes > MOST_BENT:
         bends = bends.mean(axis=1, keepdims=True)
     bends -= bends.mean(axis=0)
     bends /= np.maximum(bends.std(axis=0), 1e-300)
-    n_curves, n_columns = point.coefficients.shape
-    wide = ClassData(np.hstack([data.design, bends]), data.labels, data.weights, data.n_classes)
-    straight = np.hstack([point.coefficients, np.zeros((n_curves, bends.shape[1]))])
-    here = evaluate(wide, problem.family, ClassPoint(straight, point.rates, point.asymmetries))
-    width = n_columns + bends.shape[1]
-    bent = np.concatenate([np.arange(n_columns, width) + k * width for k in range(n_curves)])
-    plain = np.setdiff1d(np.arange(n_curves * width), bent)
-    n_rates, n_all = len(fit.free), len(here.score)
-    leaning = np.arange(n_curves * width + n_rates, n_all)
-    kept = np.concatenate([plain, n_curves * width + np.flatnonzero(fit.free), leaning])
-    lever = here.information[np.ix_(bent, kept)] @ symmetric_inverse(
-        here.information[np.ix_(kept, kept)]
-    )
-    score = here.score[bent] - lever @ here.score[kept]
-    information = (
-        here.information[np.ix_(bent, bent)] - lever @ here.information[np.ix_(kept, bent)]
-    )
+    wide = replace(data, design=np.hstack([data.design, bends]))
+    # Curves with columns more, whose coefficients are zero.
+    added = (0, 0), (0, bends.shape[1])
+    straight = np.pad(point.coefficients, added)
+    here = evaluate(wide, problem.family, replace(point, coefficients=straight))
+    bent = np.pad(np.zeros_like(point.coefficients, dtype=bool), added, constant_values=True)
+    kept = np.concatenate([~bent.ravel(), fit.free, np.ones_like(point.asymmetries, dtype=bool)])
+    tested = np.append(bent.ravel(), np.zeros(len(kept) - bent.size, dtype=bool))
+    shared = here.information[np.ix_(tested, kept)]
+    lever = shared @ symmetric_inverse(here.information[np.ix_(kept, kept)])
+    score = here.score[tested] - lever @ here.score[kept]
+    information = here.information[np.ix_(tested, tested)] - lever @ shared.T
     statistic, rank = chi_squared(score, information, zero=1e-8)
     pvalue = float(chdtrc(rank, statistic))
     if pvalue >= DOUBT_BELOW:
@@ -160,19 +152,17 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
     )
 
 
-def anchors_check(
-    fit: ClassFit, group: SplitAnchors, equations: AnchorEquations
-) -> Diagnostic | None:
+def anchors_check(fit: ClassFit, group: SplitAnchors) -> Diagnostic | None:
     """Test whether the anchors of a split agree with each other; None with one anchor."""
-    n_anchors = len(equations.targets)
+    n_anchors = len(group.design)
     if n_anchors < 2:
         return None
     log_odds, slopes = log_odds_of_each(group, fit.point.coefficients)
-    gaps = log_odds - equations.targets
+    gaps = log_odds - group.targets
     kept = fit.nuisance
     inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
     n_theta = fit.point.coefficients.size
-    covariance = slopes @ inverse[:n_theta, :n_theta] @ slopes.T + equations.covariance
+    covariance = slopes @ inverse[:n_theta, :n_theta] @ slopes.T + group.covariance
     # Only differences between anchors: an asymmetry moves all of them together.
     centre = np.eye(n_anchors) - 1 / n_anchors
     apart, spread = centre @ gaps, centre @ covariance @ centre
@@ -222,14 +212,8 @@ def tested_record(
 ) -> SplitRecord:
     """Return the record of a split with what was found, or with why it is withheld."""
     if isinstance(found, str):
-        return replace(
-            split,
-            statistic=math.nan,
-            pvalue=math.nan,
-            adjusted_pvalue=math.nan,
-            withheld=found,
-            diagnostics=checks,
-        )
+        unknown = dict.fromkeys(("statistic", "pvalue", "adjusted_pvalue"), math.nan)
+        return replace(split, **unknown, withheld=found, diagnostics=checks)  # type: ignore[arg-type]
     out, into = len(split.negative) * found.rate, len(split.positive) * found.rate
     return replace(
         split,
@@ -439,36 +423,30 @@ def run_on_class_rows(
     logistic, _ = set_up(rows.rows)
     measured = NoisyProblem(rows.rows, logistic.scaling)
     known = anchors_beside(rows, every)
-    equations = []
-    for split, stated, points in known:
+    stated = []
+    for split, given, points in known:
         with naming(split, rows):
-            equations.append(AnchorEquations.of(stated, points, measured))
+            said = AnchorEquations.of(given, points, measured)
+        sides = split.positive, split.negative
+        stated.append(SplitAnchors(*sides, said.design, said.targets, said.covariance))
+    design = measured.design(rows.features)
     problem = Problem(
-        data=ClassData(
-            measured.design(rows.features),
-            rows.classes.codes,
-            rows.weights,
-            len(names),
-            rows.groups,
-        ),
+        data=ClassData(design, rows.classes.codes, rows.weights, len(names), rows.groups),
         family=_family(scheme, len(names), [split for split, *_ in known]),
-        anchors=[
-            _averaged(split, found) for (split, *_), found in zip(known, equations, strict=True)
-        ],
+        anchors=stated,
     )
     null = fit_classes(problem.data, problem.family)
     found, best = _test_what_can_be_told(problem, null, scheme)
     tested = {}
-    for number, (split, _, points) in enumerate(known):
-        one, checks = found[number], [range_check(rows.rows, points)]
-        if not isinstance(one, str):  # nothing contradicts a step
-            agreeing = anchors_check(best, problem.anchors[number], equations[number])
-            checks = checks if agreeing is None else [agreeing, *checks]
-        tested[split] = one, tuple(checks)
-    records = [untested_record(split, given, rows, counts, scheme) for split, given in every]
-    for place, (split, given) in enumerate(every):
-        if given is not None:
-            records[place] = tested_record(records[place], *tested[split])
+    for (split, _, points), group, one in zip(known, stated, found, strict=True):
+        # Nothing contradicts a step.
+        agreeing = None if isinstance(one, str) else anchors_check(best, group)
+        checks = agreeing, range_check(rows.rows, points)
+        tested[split] = one, tuple(check for check in checks if check is not None)
+    records = []
+    for split, toss_ups in every:
+        record = untested_record(split, toss_ups, rows, counts, scheme)
+        records.append(tested_record(record, *tested[split]) if split in tested else record)
     withheld = [record for record in records if record.withheld is not None]
     flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
     enough, bent = rows_check(rows, counts), shape_check(problem, best)
@@ -486,7 +464,7 @@ def run_on_class_rows(
             *([enough] if enough.concern or not withheld else []),
             *([withheld_check(withheld)] if withheld else []),
             *data_notes(rows.rows),
-            *ignored_check([name for _, stated, _ in known for name in stated.ignored]),
+            *ignored_check([name for _, given, _ in known for name in given.ignored]),
             *(doubt for record in records for doubt in doubts_about(record)),
         ),
         audit=audit,
@@ -519,17 +497,6 @@ def _read_audit(audit: Any, rows: ClassRows) -> ConfusionTestResult:
             f"{join_quoted(rows.classes.names)}; give audited rows of this data."
         )
     return audited
-
-
-def _averaged(split: Split, equations: AnchorEquations) -> SplitAnchors:
-    weights = equal_weights(len(equations.targets))
-    return SplitAnchors(
-        positive=split.positive,
-        negative=split.negative,
-        design=equations.design,
-        target=float(weights @ equations.targets),
-        variance=float(weights @ equations.covariance @ weights),
-    )
 
 
 def _family(scheme: Scheme, n_classes: int, splits: list[Split]) -> FlipFamily:
