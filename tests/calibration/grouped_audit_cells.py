@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from evenodds.inference.audit.audit_test import audit_pvalue, method_of
-from evenodds.inference.audit.counts import AuditedLabels, GroupedRows, worth
+from evenodds.inference.audit.counts import AuditedLabels, groupings_of, worth
 from evenodds.inference.audit.exact import clopper_pearson
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue
 
@@ -148,7 +148,7 @@ def judge(cell: GroupCell, runs: int, seed: int = 6, declared: int = 2) -> np.nd
 
 def _judged(cell, labels, groups, counts):
     flips = labels.flips()
-    groupings = GroupedRows(groups, labels).groupings(counts)
+    groupings = groupings_of(groups, labels, counts)
     truths = {"asymmetry": cell.beta - cell.alpha, "alpha": cell.alpha, "beta": cell.beta}
     plain = audit_pvalue(flips, "two-sided", counts) < 0.05
     if counts is not None:

@@ -21,6 +21,7 @@ from evenodds.inference.audit.exact import (
     is_countable,
     is_small,
     likelihood_roots,
+    on_the_side,
     possible_rates,
     table_chances,
 )
@@ -145,9 +146,12 @@ def given_power(
         drawn = [rng.binomial(audited[k], wrong[k], DRAWN_TABLES) for k in (0, 1)]
         tables, times = np.unique(drawn, axis=1, return_counts=True)
         z = likelihood_roots(audit, (tables[0], tables[1]), alphas)
-        tails = {"two-sided": 2 * ndtr(-np.abs(z)), "greater": ndtr(-z), "less": ndtr(z)}
-        return float(times @ (tails[alternative] < level) / DRAWN_TABLES)
-    pvalues = _all_pvalues(audit, alphas, alternative)
+        pvalues = on_the_side(ndtr(-z), ndtr(z), alternative)
+        return float(times @ (pvalues < level) / DRAWN_TABLES)
+    order = likelihood_roots(audit, every_table(audit), alphas).round(DECIMALS)
+    own, other = table_chances(audit, alphas)
+    chances = (own[:, :, None] * other[:, None, :]).reshape(len(own), -1)
+    pvalues = on_the_side(_tail(order, chances), _tail(-order, chances), alternative)
     # A class that was never true leaves nothing to test.
     pvalues[positive, 0] = pvalues[0, negative] = 1.0
     own, other = (
@@ -157,20 +161,10 @@ def given_power(
     return float(own @ (pvalues < level) @ other)
 
 
-def _all_pvalues(audit: AuditByGiven, alphas: FloatArray, alternative: Alternative) -> FloatArray:
-    """Return the exact p-value of every table of wrong labels."""
-    order = likelihood_roots(audit, every_table(audit), alphas).round(DECIMALS)
-    own, other = table_chances(audit, alphas)
-    tables = (own[:, :, None] * other[:, None, :]).reshape(len(own), -1)
-    greater, less = (_tail(side * order, tables) for side in (1, -1))
-    both = np.minimum(2 * np.minimum(greater, less), 1.0)
-    return np.asarray({"two-sided": both, "greater": greater, "less": less}[alternative])
-
-
-def _tail(order: FloatArray, tables: FloatArray) -> FloatArray:
+def _tail(order: FloatArray, chances: FloatArray) -> FloatArray:
     """Return the largest chance of a table at least as high in the order, for every table."""
     highest_first = np.argsort(-order, axis=None, kind="stable")
-    reached = np.cumsum(tables[:, highest_first], axis=1).max(axis=0)
+    reached = np.cumsum(chances[:, highest_first], axis=1).max(axis=0)
     ranked = -order.ravel()[highest_first]
     last_alike = np.searchsorted(ranked, ranked, side="right") - 1
     pvalues = np.empty(order.size)

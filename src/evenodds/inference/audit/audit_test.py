@@ -11,12 +11,14 @@ from scipy.special import ndtri
 from evenodds.inference.audit.counts import (
     AuditedLabels,
     Flips,
-    GroupedRows,
     Groupings,
+    Ways,
     check_both_classes,
     degrees_of_freedom,
+    groupings_of,
     read_audited,
     read_given_counts,
+    read_ways,
 )
 from evenodds.inference.audit.exact import (
     exact_pvalues,
@@ -26,6 +28,7 @@ from evenodds.inference.audit.exact import (
     given_z,
     is_countable,
     is_small,
+    on_the_side,
 )
 from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue, Slanting
@@ -326,7 +329,7 @@ def audit_test(
         sampled_by=design,
         given_counts=given_counts,
         alternative=check_alternative(alternative),
-        grouped=GroupedRows.read(groups, labels),
+        ways=read_ways(groups, len(labels.true)),
     )
 
 
@@ -337,12 +340,12 @@ def audit_counts(
     sampled_by: SampledBy,
     given_counts: Any,
     alternative: Alternative,
-    grouped: GroupedRows | None = None,
+    ways: Ways | None = None,
 ) -> AuditTestResult:
     """Run an audit test on its counts; see `audit_test`."""
     check_both_classes(flips, sampled_by, labels)
     counts = read_given_counts(given_counts, sampled_by, flips, labels)
-    groupings = () if grouped is None else grouped.groupings(counts)
+    groupings = () if ways is None else groupings_of(ways, labels, counts)
     audit = _audit_of(flips, counts, groupings)
     method = method_of(audit)
     profile, effect = z_table(audit, method), audit.design_effect()
@@ -362,7 +365,7 @@ def audit_counts(
         given_counts=counts,
         diagnostics=(
             size_check(audit, method),
-            *([] if grouped is None else [groups_check(groupings, effect)]),
+            *([] if ways is None else [groups_check(groupings, effect)]),
             better_than_chance(audit.seen.alpha, audit.seen.beta),
         ),
         profile=profile,
@@ -408,5 +411,4 @@ def _pvalue(audit: AuditByTrue | AuditByGiven, method: Method, alternative: Alte
         if method != "exact":
             return Reference().pvalue(_statistic(audit, method)(0.0).z, alternative)
         greater, less = given_pvalues(audit, 0.0)
-    both = min(2 * min(greater, less), 1.0)
-    return {"two-sided": both, "greater": greater, "less": less}[alternative]
+    return float(on_the_side(greater, less, alternative))

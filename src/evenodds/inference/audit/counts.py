@@ -342,57 +342,48 @@ AT_ODDS = 0.5
 MOST_WAYS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class GroupedRows:
-    """Audited rows and their groups, numbered 0, 1, 2, ... in each grouping."""
+Ways = Sequence[NDArray[np.int64]]  # groups of each row, numbered 0, 1, 2, ..., in each grouping
 
-    groups: tuple[NDArray[np.int64], ...]
-    labels: AuditedLabels
 
-    @classmethod
-    def read(cls, groups: Any, labels: AuditedLabels) -> "GroupedRows | None":
-        """Check one column of groups, or two; None without groups."""
-        if groups is None:
-            return None
-        n_rows = len(labels.true)
-        ways = list(groups) if _is_several(groups, n_rows) else [groups]
-        if len(ways) > MOST_WAYS:
-            raise InputError(
-                f"groups holds {len(ways)} columns but takes one or two: a group for each row, or "
-                "a pair of such columns, such as (items, annotators)."
+def read_ways(groups: Any, n_rows: int) -> Ways | None:
+    """Check one column of groups, or two; None without groups."""
+    if groups is None:
+        return None
+    ways = [groups]
+    if isinstance(groups, tuple | list) and len(groups) not in (0, n_rows):
+        # Groups of rows may themselves be tuples, such as (patient, day).
+        single = (isinstance(part, str | bytes) or not hasattr(part, "__len__") for part in groups)
+        ways = ways if any(single) else list(groups)
+    if len(ways) > MOST_WAYS:
+        raise InputError(
+            f"groups holds {len(ways)} columns but takes one or two: a group for each row, or "
+            "a pair of such columns, such as (items, annotators)."
+        )
+    whose = f"there are {n_rows:,} audited rows"
+    return [read_groups(way, n_rows, whose=whose)[0] for way in ways]
+
+
+def groupings_of(
+    ways: Ways, labels: AuditedLabels, given_counts: tuple[int, int] | None = None
+) -> Groupings:
+    """Measure how rows go together in each grouping; a grouping without pairs is left out.
+
+    By given class an audited row stands for as many rows of the data as `given_counts` say.
+    """
+    true, given = labels.true, labels.given
+    flipped, weights = true != given, np.ones(len(true))
+    if given_counts is not None:
+        weights = (np.array(given_counts) / np.bincount(given, minlength=2))[given.astype(np.intp)]
+    found = []
+    for codes in ways:
+        sizes = np.bincount(codes)
+        if sizes.max() > 1:
+            positive, negative = (
+                ClassInGroups.of(codes[rows], flipped[rows], weights[rows], len(sizes))
+                for rows in (true, ~true)
             )
-        whose = f"there are {n_rows:,} audited rows"
-        return cls(tuple(read_groups(way, n_rows, whose=whose)[0] for way in ways), labels)
-
-    def groupings(self, given_counts: tuple[int, int] | None = None) -> Groupings:
-        """Measure how rows go together in each grouping; a grouping without pairs is left out.
-
-        By given class an audited row stands for as many rows of the data as `given_counts` say.
-        """
-        true, given = self.labels.true, self.labels.given
-        flipped, weights = true != given, np.ones(len(true))
-        if given_counts is not None:
-            audited = np.bincount(given, minlength=2)
-            weights = (np.array(given_counts) / audited)[given.astype(np.intp)]
-        found = []
-        for codes in self.groups:
-            sizes = np.bincount(codes)
-            if sizes.max() > 1:
-                positive, negative = (
-                    ClassInGroups.of(codes[rows], flipped[rows], weights[rows], len(sizes))
-                    for rows in (true, ~true)
-                )
-                found.append(_grouping(positive, negative, int(sizes.max())))
-        return tuple(found)
-
-
-def _is_several(groups: Any, n_rows: int) -> bool:
-    """Tell a tuple or list of columns from one column of groups."""
-    if not isinstance(groups, tuple | list):
-        return False
-    columns = [hasattr(part, "__len__") and not isinstance(part, str | bytes) for part in groups]
-    # Groups of rows may themselves be tuples, such as (patient, day).
-    return len(columns) > 0 and all(columns) and len(groups) != n_rows
+            found.append(_grouping(positive, negative, int(sizes.max())))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, gammaln, ndtri
+from scipy.special import betainc, betaincinv, ndtri
 
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.score import (
@@ -28,6 +28,7 @@ from evenodds.inference.audit.score import (
     score_z,
 )
 from evenodds.inference.multiplicity import log_ways
+from evenodds.inference.profile import Alternative
 from evenodds.validation import FloatArray
 
 Counts = NDArray[np.int64]
@@ -35,14 +36,13 @@ Counts = NDArray[np.int64]
 # Terms of a tail are summed this far out, in standard deviations and beyond.
 REACH = 10.0
 AT_LEAST = 40
-# Up to this many rows logarithms of factorials are looked up, which is faster.
-MOST_LOOKED_UP = 100_000
 
 
 def fisher_tail(n_positive: int, n_negative: int, flipped: Counts, other: Counts) -> FloatArray:
     """Return the chance of at least `other` flipped negatives, given all the flips.
 
-    The shorter tail is summed outwards from the table, where terms fall fast.
+    The shorter tail is summed outwards from the table, where terms fall fast. With 10^8 rows
+    `scipy.stats.hypergeom` makes a test of 0.02 seconds one of 8.
     """
     drawn = flipped + other
     total = n_positive + n_negative
@@ -55,20 +55,11 @@ def fisher_tail(n_positive: int, n_negative: int, flipped: Counts, other: Counts
     positives = drawn[:, None] - negatives
     possible = (negatives >= 0) & (positives >= 0)
     possible &= (negatives <= n_negative) & (positives <= n_positive)
-    ways = _ways_up_to(total)
-    logs = ways(n_negative, np.where(possible, negatives, 0))
-    logs += ways(n_positive, np.where(possible, positives, 0))
-    logs -= ways(total, drawn)[:, None]
+    logs = log_ways(n_negative, np.where(possible, negatives, 0))
+    logs += log_ways(n_positive, np.where(possible, positives, 0))
+    logs -= log_ways(total, drawn)[:, None]
     tails: FloatArray = np.where(possible, np.exp(logs), 0.0).sum(axis=1)
     return np.asarray(np.where(upper, tails, np.maximum(1 - tails, 0.0)))
-
-
-def _ways_up_to(largest: int) -> Callable[[int, Counts], FloatArray]:
-    """Return the logarithm of the number of ways to choose, as a function."""
-    if largest > MOST_LOOKED_UP:
-        return log_ways
-    known = gammaln(np.arange(1, largest + 2))  # log 0!, log 1!, ...
-    return lambda n, chosen: np.asarray(known[n] - known[chosen] - known[n - chosen])
 
 
 Order = Callable[[Counts, Counts], FloatArray]
@@ -96,6 +87,12 @@ def exact_z(flips: Flips, asymmetry: float, zooms: int = 1) -> float:
     if flips.asymmetry >= asymmetry:
         return _deviate(_greater(flips, asymmetry, zooms))
     return -_deviate(_greater(flips.reversed(), -asymmetry, zooms))
+
+
+def on_the_side(greater: Any, less: Any, alternative: Alternative) -> Any:
+    """Return p-values as asked for, from those against a larger and a smaller asymmetry."""
+    both = np.minimum(2 * np.minimum(greater, less), 1.0)
+    return {"two-sided": both, "greater": greater, "less": less}[alternative]
 
 
 def _deviate(pvalue: float) -> float:
@@ -241,8 +238,7 @@ def fewest_wrong(audit: AuditByGiven) -> float:
 
 def is_countable(audit: AuditByGiven) -> bool:
     """Tell whether all tables of an audit can be gone through."""
-    positive, negative = audit.flips.given_positive, audit.flips.given_negative
-    return (positive + 1) * (negative + 1) * points_needed(audit) <= MOST_WORK
+    return bool(np.prod(audit.sizes[:2] + 1.0) * points_needed(audit) <= MOST_WORK)
 
 
 def given_pvalues(audit: AuditByGiven, asymmetry: float) -> tuple[float, float]:

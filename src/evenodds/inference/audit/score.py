@@ -295,24 +295,23 @@ class AuditByGiven:
         if quantity != "asymmetry":
             low, high = 0.0, 1.0
         points = rates_between(low, high, LINE_POINTS)
-        alphas, betas = _line(points, value, quantity)
-        priors = self._priors(alphas, betas)
-        best = int(np.argmax(self._log_likelihood(alphas, betas, priors)))
-        left, right = max(best - 1, 0), min(best + 1, LINE_POINTS - 1)
+
+        def along(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+            alphas, betas = _line(points, value, quantity)
+            return alphas, betas, self._priors(alphas, betas)
 
         def slope(point: float) -> float:
-            alpha, beta = _line(np.array([point]), value, quantity)
-            return float(self._slope(alpha, beta, self._priors(alpha, beta), quantity)[0])
+            return float(self._slope(*along(np.array([point])), quantity)[0])
 
+        best = int(np.argmax(self._log_likelihood(*along(points))))
         found = points[best]
         # At an end of the line the slope may be infinite; step inside by a hair.
         hair = 1e-13 * (high - low)
-        ends = max(points[left], low + hair), min(points[right], high - hair)
-        slopes = slope(ends[0]), slope(ends[1])
-        if slopes[0] > 0 > slopes[1]:
+        left, right = points[max(best - 1, 0)], points[min(best + 1, LINE_POINTS - 1)]
+        ends = max(left, low + hair), min(right, high - hair)
+        if slope(ends[0]) > 0 > slope(ends[1]):
             found = brentq(slope, *ends, xtol=1e-16, rtol=1e-14)
-        alpha, beta = _line(np.array([found]), value, quantity)
-        prior = self._priors(alpha, beta)
+        alpha, beta, prior = along(np.array([found]))
         return GivenSample.of(float(alpha[0]), float(beta[0]), float(prior[0]))
 
     def _priors(self, alphas: FloatArray, betas: FloatArray) -> FloatArray:

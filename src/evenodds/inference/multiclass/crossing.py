@@ -125,19 +125,13 @@ def log_odds_of_each(
     group: SplitAnchors, coefficients: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the clean log-odds of a split at each of its anchors, and their gradients."""
-    (first, gain), (second, loss) = _sides(group, coefficients)
+    (first, gain), (second, loss) = sides_at(group, coefficients)
     gradients = (first - second)[:, :-1, None] * group.design[:, None, :]
     return gain - loss, gradients.reshape(len(gradients), -1)
 
 
-def side_shares(group: SplitAnchors, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return, anchor by anchor, the share that each class has of the two sides."""
-    (first, _), (second, _) = _sides(group, coefficients)
-    return first, second
-
-
-def _sides(group: SplitAnchors, coefficients: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
-    """Return the shares of the classes of each side, and the log of what they add up to."""
+def sides_at(group: SplitAnchors, coefficients: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Return, anchor by anchor, the share of each class of a side, and the log of their sum."""
     linear = np.zeros((len(group.design), len(coefficients) + 1))
     linear[:, :-1] = group.design @ coefficients.T
     found = []

@@ -23,7 +23,7 @@ from evenodds.inference.multiclass.crossing import (
     SplitAnchors,
     each_alone,
     log_odds_of_each,
-    side_shares,
+    sides_at,
     strongest_first,
 )
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
@@ -266,9 +266,10 @@ def steps(problem: Problem, fit: ClassFit, *, rivals: bool = False) -> dict[int,
 def _rows_at_the_anchors(problem: Problem, fit: ClassFit) -> list[float]:
     """Return how many rows lie between the classes that meet at the anchors of each split."""
     between = rows_between(problem.data, fit.point.coefficients)
-    shares = [side_shares(group, fit.point.coefficients) for group in problem.anchors]
+    meeting = [sides_at(group, fit.point.coefficients) for group in problem.anchors]
     return [
-        float(np.einsum("ak,kl,al->a", first, between, second).min()) for first, second in shares
+        float(np.einsum("ak,kl,al->a", first, between, second).min())
+        for (first, _), (second, _) in meeting
     ]
 
 
