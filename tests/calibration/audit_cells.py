@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue, given_method
+from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue, method_of
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact import exact_z, given_z
 from evenodds.inference.audit.score import AuditByGiven, score_z
@@ -109,7 +109,7 @@ def covers(flips: Flips, counts: tuple[int, int] | None, asymmetry: float) -> bo
     """Tell whether the 95 % interval holds an asymmetry: its test does not reject it."""
     if counts is not None:
         audit = AuditByGiven(flips, *counts)
-        method = given_method(audit)
+        method = method_of(audit)
         if method == "exact":
             z = given_z(audit, asymmetry)
         else:
@@ -149,7 +149,7 @@ def rate_coverage(cell: AuditCell, runs: int) -> tuple[float, float]:
     for _ in range(runs):
         flips, counts = cell.draw(rng)
         audit = AuditByGiven(flips, *counts)
-        z = audit.at if given_method(audit) == "score" else audit.root_at
+        z = audit.at if method_of(audit) == "score" else audit.root_at
         held += [
             abs(z(truth, rate).z) <= CRITICAL
             for rate, truth in (("alpha", cell.alpha), ("beta", cell.beta))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.contour.ladder import Estimates, fit_class_conditional, group_anchors
+from evenodds.inference.contour.ladder import Estimates, fit_noise, group_anchors
 from evenodds.simulation.world import LinearIndex, World
 from evenodds.simulation.worlds import hard_cases, many_features, probit, skewed, two_bells
 
@@ -285,10 +285,8 @@ def plain_rejections(cell: Cell, runs: int, seed: int) -> float:
         slopes = posterior * (1 - posterior)
         covariance = fit.log_odds_covariance(anchors.points) * np.outer(slopes, slopes)
         contours = group_anchors(anchors)
-        means = contours.averaging
-        line = fit_class_conditional(
-            contours, Estimates(means @ posterior, means @ covariance @ means.T)
-        )
+        estimates = Estimates(posterior, covariance).averaged(contours.averaging)
+        line = fit_noise("class-conditional", contours, estimates)
         rejected += (line.pvalue or 1.0) < 0.05
     return rejected / runs
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from evenodds.inference.audit.audit_test import audit_pvalue, given_method
-from evenodds.inference.audit.counts import AuditedLabels, GroupedRows, worth
+from evenodds.inference.audit.audit_test import audit_pvalue, method_of
+from evenodds.inference.audit.counts import AuditedLabels, groupings_of, worth
 from evenodds.inference.audit.exact import clopper_pearson
-from evenodds.inference.audit.score import AuditByGiven, flips_z
+from evenodds.inference.audit.score import AuditByGiven, AuditByTrue
 
 CRITICAL = stats.norm.isf(0.025)
 
@@ -148,16 +148,16 @@ def judge(cell: GroupCell, runs: int, seed: int = 6, declared: int = 2) -> np.nd
 
 def _judged(cell, labels, groups, counts):
     flips = labels.flips()
-    groupings = GroupedRows(groups, labels).groupings(counts)
+    groupings = groupings_of(groups, labels, counts)
     truths = {"asymmetry": cell.beta - cell.alpha, "alpha": cell.alpha, "beta": cell.beta}
     plain = audit_pvalue(flips, "two-sided", counts) < 0.05
     if counts is not None:
         audit = AuditByGiven(flips, *counts, groupings)
-        z = audit.at if given_method(audit) == "score" else audit.root_at
+        z = audit.at if method_of(audit) == "score" else audit.root_at
         held = [abs(z(truth, name).z) <= CRITICAL for name, truth in truths.items()]
         return plain, abs(z(0.0).z) > CRITICAL, *held
-    rejected = abs(flips_z(flips, 0.0, groupings)) > CRITICAL
-    held = [abs(flips_z(flips, truths["asymmetry"], groupings)) <= CRITICAL]
+    rejected = abs(AuditByTrue(flips, groupings).z(0.0)) > CRITICAL
+    held = [abs(AuditByTrue(flips, groupings).z(truths["asymmetry"])) <= CRITICAL]
     for name, hits, n in (
         ("alpha", flips.flipped_positive, flips.n_positive),
         ("beta", flips.flipped_negative, flips.n_negative),

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.audit.counts import AuditedLabels, GroupedRows
-from evenodds.inference.audit.score import flips_z
+from evenodds.inference.audit.counts import AuditedLabels, groupings_of
+from evenodds.inference.audit.score import AuditByTrue
 from tests.calibration.audit_cells import (
     BIASED,
     AuditCell,
@@ -119,8 +119,8 @@ def test_two_crowd_answers_a_pair_are_no_two_rows():
         true = np.repeat(gold[rows] ^ swap, 2).astype(bool)
         given = np.column_stack([answer[rows] ^ swap for answer in answers]).ravel().astype(bool)
         labels = AuditedLabels(true, given, 1, 0)
-        groupings = GroupedRows((items,), labels).groupings()
-        z = [flips_z(labels.flips(), 0.0, grouping) for grouping in ((), groupings)]
+        groupings = groupings_of((items,), labels)
+        z = [AuditByTrue(labels.flips(), grouping).z(0.0) for grouping in ((), groupings)]
         rejected += np.abs(z) > stats.norm.isf(0.025)
     assert rejected[0] > stats.binom.ppf(1 - 1e-4, runs, 0.05)
     assert rejected[1] <= stats.binom.ppf(1 - 1e-4, runs, 0.05)

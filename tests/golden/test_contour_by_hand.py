@@ -11,9 +11,7 @@ import evenodds as eo
 from evenodds.inference.contour.ladder import (
     DIFFERENCE,
     Estimates,
-    fit_class_conditional,
-    fit_clean,
-    fit_uniform,
+    fit_noise,
     gaps_by_difficulty,
     group_anchors,
     one_sided_clean,
@@ -72,7 +70,7 @@ def _by_hand(contours, estimates, columns, fall):
 
 def test_the_line_is_the_generalised_least_squares_one(problem):
     contours, estimates = problem
-    line = fit_class_conditional(contours, estimates)
+    line = fit_noise("class-conditional", contours, estimates)
     columns = np.column_stack([-STATED, 1 - STATED])
     rates, statistic = _by_hand(contours, estimates, columns, 1)
     assert line.rates == pytest.approx(rates, abs=1e-6)
@@ -80,12 +78,12 @@ def test_the_line_is_the_generalised_least_squares_one(problem):
 
 
 def test_the_line_has_two_degrees_of_freedom_less_than_contours(problem):
-    assert fit_class_conditional(*problem).df == 5 - 2
+    assert fit_noise("class-conditional", *problem).df == 5 - 2
 
 
 def test_uniform_noise_is_the_generalised_least_squares_one(problem):
     contours, estimates = problem
-    uniform = fit_uniform(contours, estimates)
+    uniform = fit_noise("uniform", contours, estimates)
     rates, statistic = _by_hand(contours, estimates, 1 - 2 * STATED[:, None], 2)
     assert uniform.rates == pytest.approx(rates, abs=1e-6)
     assert uniform.statistic == pytest.approx(statistic, rel=1e-8)
@@ -96,7 +94,7 @@ def test_a_singular_covariance_counts_its_rank_alone():
     anchors = eo.Anchors(np.zeros((5, 1)), posterior=STATED, tolerance=0)
     factor = np.random.default_rng(4).normal(size=(5, 4))
     estimates = Estimates(SHARES, 0.001 * factor @ factor.T)
-    assert fit_class_conditional(group_anchors(anchors), estimates).df == 4 - 2
+    assert fit_noise("class-conditional", group_anchors(anchors), estimates).df == 4 - 2
 
 
 def test_clean_has_the_level_it_says(problem):
@@ -135,9 +133,8 @@ def test_wider_noise_is_a_coefficient_of_least_squares(rung, columns):
     shares = 0.5 + 0.3 * (STATED - 0.5) + 0.004 * np.array([1, -2, 0, 3, -1])
     covariance = 1e-6 * (np.eye(5) + 0.3)
     contours, estimates = group_anchors(anchors), Estimates(shares, 1e3 * covariance)
-    fit = {"clean": fit_clean, "uniform": fit_uniform, "class-conditional": fit_class_conditional}
     hard = DIFFERENCE * _hard_cases(STATED)
-    weights = fit[rung](contours, estimates, hard).whitener
+    weights = fit_noise(rung, contours, estimates, hard).whitener
     design = weights @ np.column_stack([columns, hard])
     coefficients = np.linalg.lstsq(design, weights @ (shares - STATED))[0]
     error = np.sqrt(np.linalg.inv(design.T @ design)[-1, -1])

@@ -4,33 +4,34 @@ There the score is not used, so no normal law foretells what is found. In small 
 p-values of all tables are computed at once; in larger ones those of tables drawn.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, xlog1py, xlogy
+from scipy.special import ndtr
 
 from evenodds.errors import InputError
 from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact import (
-    Binomial,
+    binomial_chances,
+    every_table,
     is_countable,
     is_small,
     likelihood_roots,
-    points_needed,
+    on_the_side,
     possible_rates,
-    table_asymmetries,
-    wrong_labels,
+    table_chances,
 )
 from evenodds.inference.audit.result import SampledBy
-from evenodds.inference.audit.score import AuditByGiven
+from evenodds.inference.audit.score import AuditByGiven, GivenSample
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
+from evenodds.planning.paper_power import Centre
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
 
 # The whole data is taken as this many times the audit: its counts are nearly exact.
@@ -56,89 +57,69 @@ class AuditDesign:
         n_positive = min(max(round(self.share * n_rows), 1), n_rows - 1)
         return n_positive, n_rows - n_positive
 
+    @property
+    def labels(self) -> GivenSample:
+        """Shares of wrong labels in either given class, and of positive ones."""
+        return GivenSample.of(self.noise.alpha, self.noise.beta, self.prior or 0.0)
+
     def expected(self, n_rows: int) -> Flips:
         """Return the counts of an audit as expected, which need not be whole."""
-        alpha, beta = self.noise.alpha, self.noise.beta
-        drawn = self.drawn(n_rows)
-        if self.sampled_by != "given":
-            return Flips(drawn[0], alpha * drawn[0], drawn[1], beta * drawn[1])  # type: ignore[arg-type]
-        wrong_positive, wrong_negative = self.wrong_labels()
-        flipped_positive, flipped_negative = wrong_negative * drawn[1], wrong_positive * drawn[0]
-        n_positive = drawn[0] - flipped_negative + flipped_positive
-        return Flips(n_positive, flipped_positive, n_rows - n_positive, flipped_negative)  # type: ignore[arg-type]
-
-    def wrong_labels(self) -> tuple[float, float]:
-        """Return the share of wrong labels among positive and among negative ones."""
-        prior = self.prior or 0.0
-        positive = self.noise.noisy_prior(prior)
-        return (1 - prior) * self.noise.beta / positive, prior * self.noise.alpha / (1 - positive)
-
-    def whole_data(self, n_rows: int) -> tuple[float, float]:
-        """Return how many rows of the data are labelled negative and positive."""
-        total = ROWS_AN_AUDITED_ROW * n_rows
-        positive = self.noise.noisy_prior(self.prior or 0.0)
-        return (1 - positive) * total, positive * total
-
-    def centre(self, n_rows: int) -> tuple[float, float]:
-        """Return the size of the mean of z(0), and its standard deviation."""
-        flips = self.expected(n_rows)
+        positive, negative = self.drawn(n_rows)
         if self.sampled_by == "given":
-            return _given_centre(AuditByGiven(flips, *self.whole_data(n_rows)))  # type: ignore[arg-type]
+            wrong = self.labels.wrong_positive * positive, self.labels.wrong_negative * negative
+            return _flips_by_given(n_rows, positive, *wrong)
+        flipped = self.noise.alpha * positive, self.noise.beta * negative
+        return Flips(positive, flipped[0], negative, flipped[1])  # type: ignore[arg-type]
+
+    def by_given(self, n_rows: int) -> AuditByGiven:
+        """Return an audit by given class as expected."""
+        share, total = self.labels.positive_share, ROWS_AN_AUDITED_ROW * n_rows
+        return AuditByGiven(self.expected(n_rows), (1 - share) * total, share * total)  # type: ignore[arg-type]
+
+    def whole_data(self, n_rows: int) -> tuple[int, int]:
+        """Return how many rows of the data are labelled negative and positive."""
+        audit = self.by_given(n_rows)
+        return round(audit.given_negative), round(audit.given_positive)
+
+    def centre(self, n_rows: int) -> Centre:
+        """Return where z(0) is centred, and its standard deviation."""
+        if self.sampled_by == "given":
+            audit = self.by_given(n_rows)
+            null = audit.constrained(0.0)
+            spread, usual = (audit.variance(null, of, "asymmetry") for of in (audit.seen, null))
+            return Centre(audit.at(0.0).z, float(np.sqrt(spread / usual)))
+        flips = self.expected(n_rows)
         pooled = (flips.flipped_positive + flips.flipped_negative) / flips.n_rows
-        null = pooled * (1 - pooled) * (1 / flips.n_positive + 1 / flips.n_negative)
+        each_row = 1 / flips.n_positive + 1 / flips.n_negative
+        usual = pooled * (1 - pooled) * each_row
         alpha, beta = flips.alpha, flips.beta
-        true = alpha * (1 - alpha) / flips.n_positive + beta * (1 - beta) / flips.n_negative
-        gap = abs(beta - alpha)
+        spread = alpha * (1 - alpha) / flips.n_positive + beta * (1 - beta) / flips.n_negative
+        gap = abs(flips.asymmetry)
         if flips.fewest_expected < SMALL_CELL:
             # The exact test loses about half a row of either class.
-            gap = max(gap - (1 / flips.n_positive + 1 / flips.n_negative) / 2, 0.0)
-        return float(gap / np.sqrt(null)), float(np.sqrt(true / null))
-
-    def is_small(self, n_rows: int) -> bool:
-        """Tell whether an audit by given class has too few wrong labels for the score."""
-        return is_small(AuditByGiven(self.expected(n_rows), *self.whole_data(n_rows)))  # type: ignore[arg-type]
-
-    def given_tables(
-        self, n_rows: int
-    ) -> tuple[tuple[int, int], tuple[int, int], tuple[float, float]]:
-        """Return rows audited and rows of the data by label, and chances of a wrong label.
-
-        Audited rows come positive first, rows of the data negative first.
-        """
-        negative, positive = self.whole_data(n_rows)
-        return self._whole(n_rows), (round(negative), round(positive)), self.wrong_labels()
-
-    def _whole(self, n_rows: int) -> tuple[int, int]:
-        """Return how many rows of each class are audited, drawn by class."""
-        n_positive, n_negative = self.drawn(n_rows)
-        return int(n_positive), int(n_negative)
+            gap = max(gap - each_row / 2, 0.0)
+        mean = np.copysign(gap, flips.asymmetry) / np.sqrt(usual)
+        return Centre(float(mean), float(np.sqrt(spread / usual)))
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> tuple[Flips, tuple[int, int] | None]:
         """Draw an audit, and the counts of the whole data where the test needs them."""
+        positive = self.drawn(n_rows)[0]
         if self.sampled_by == "random":
-            n_positive = int(rng.binomial(n_rows, self.share))
-        else:
-            n_positive, _ = self._whole(n_rows)
+            positive = rng.binomial(n_rows, self.share)
+        sizes = [int(positive), n_rows - int(positive)]
         if self.sampled_by == "given":
-            chances = self.wrong_labels()
-            wrong = rng.binomial([n_positive, n_rows - n_positive], chances)
-            truly = n_positive - int(wrong[0]) + int(wrong[1])
-            flips = Flips(truly, int(wrong[1]), n_rows - truly, int(wrong[0]))
-            negative, positive = self.whole_data(n_rows)
-            return flips, (round(negative), round(positive))
-        sizes = [n_positive, n_rows - n_positive]
-        flipped = rng.binomial(sizes, [self.noise.alpha, self.noise.beta])
-        return Flips(sizes[0], int(flipped[0]), sizes[1], int(flipped[1])), None
+            wrong = rng.binomial(sizes, self.labels.vector[:2]).tolist()
+            return _flips_by_given(n_rows, sizes[0], *wrong), self.whole_data(n_rows)
+        flipped = rng.binomial(sizes, [self.noise.alpha, self.noise.beta]).tolist()
+        return Flips(sizes[0], flipped[0], sizes[1], flipped[1]), None
 
 
-def _given_centre(audit: AuditByGiven) -> tuple[float, float]:
-    """Return mean and standard deviation of z(0) of an audit by given class."""
-    null, seen = audit.constrained(0.0), audit.seen
-    gradient, sizes = null.gradient("asymmetry"), audit.sizes
-    standard_error = np.sqrt(gradient**2 @ (null.vector * (1 - null.vector) / sizes))
-    spread = np.sqrt(gradient**2 @ (seen.vector * (1 - seen.vector) / sizes))
-    mean = gradient @ (seen.vector - null.vector) / standard_error
-    return float(mean), float(spread / standard_error)
+def _flips_by_given(
+    n_rows: int, positive: float, wrong_positive: float, wrong_negative: float
+) -> Flips:
+    """Return the flips of an audit by the rows labelled positive, and the wrong labels."""
+    truly = positive - wrong_positive + wrong_negative
+    return Flips(truly, wrong_negative, n_rows - truly, wrong_positive)  # type: ignore[arg-type]
 
 
 DRAWN_TABLES = 4000
@@ -153,88 +134,42 @@ def given_power(
     level: float,
     alternative: Alternative,
 ) -> float:
-    """Return the chance that an audit of so many positive and negative labels rejects."""
+    """Return the chance that an audit of so many positive and negative labels rejects.
+
+    `wrong` are the chances that a positive and that a negative label is wrong.
+    """
     positive, negative = audited
     audit = AuditByGiven(Flips(positive, 0, negative, 0), *counts)
+    alphas = possible_rates(audit)
     if not is_countable(audit):
-        return _of_tables_drawn(audit, wrong, level, alternative)
-    pvalues = _all_pvalues(audit, alternative)
+        rng = np.random.default_rng(0)
+        drawn = [rng.binomial(audited[k], wrong[k], DRAWN_TABLES) for k in (0, 1)]
+        tables, times = np.unique(drawn, axis=1, return_counts=True)
+        z = likelihood_roots(audit, (tables[0], tables[1]), alphas)
+        pvalues = on_the_side(ndtr(-z), ndtr(z), alternative)
+        return float(times @ (pvalues < level) / DRAWN_TABLES)
+    order = likelihood_roots(audit, every_table(audit), alphas).round(DECIMALS)
+    own, other = table_chances(audit, alphas)
+    chances = (own[:, :, None] * other[:, None, :]).reshape(len(own), -1)
+    pvalues = on_the_side(_tail(order, chances), _tail(-order, chances), alternative)
     # A class that was never true leaves nothing to test.
     pvalues[positive, 0] = pvalues[0, negative] = 1.0
-    own, other = Binomial(positive), Binomial(negative)
-    chances = (
-        np.exp(one.logs(np.array([chance]))[0] + one.ways)
-        for one, chance in zip((own, other), wrong, strict=True)
+    own, other = (
+        binomial_chances(np.arange(n + 1), n, np.array([chance]))[0]
+        for n, chance in zip(audited, wrong, strict=True)
     )
-    return float(next(chances) @ (pvalues < level) @ next(chances))
+    return float(own @ (pvalues < level) @ other)
 
 
-def _all_pvalues(audit: AuditByGiven, alternative: Alternative) -> FloatArray:
-    """Return the exact p-value of every table of wrong labels."""
-    positive = Binomial(audit.flips.given_positive)
-    negative = Binomial(audit.flips.given_negative)
-    share = audit.seen.positive_share
-    chances = wrong_labels(possible_rates(0.0, share, points_needed(audit)), 0.0, share)
-    found = positive.logs(chances.positive), negative.logs(chances.negative)
-    roots = likelihood_roots(*found, positive.own[:, None] + negative.own[None, :])
-    order = np.where(table_asymmetries(audit) >= 0, roots, -roots).round(DECIMALS)
-    own, other = np.exp(found[0] + positive.ways), np.exp(found[1] + negative.ways)
-    tables = (own[:, :, None] * other[:, None, :]).reshape(len(own), -1)
-    greater, less = (_tail(side * order, tables) for side in (1, -1))
-    both = np.minimum(2 * np.minimum(greater, less), 1.0)
-    return np.asarray({"two-sided": both, "greater": greater, "less": less}[alternative])
-
-
-def _tail(order: FloatArray, tables: FloatArray) -> FloatArray:
+def _tail(order: FloatArray, chances: FloatArray) -> FloatArray:
     """Return the largest chance of a table at least as high in the order, for every table."""
     highest_first = np.argsort(-order, axis=None, kind="stable")
-    reached = np.cumsum(tables[:, highest_first], axis=1).max(axis=0)
+    reached = np.cumsum(chances[:, highest_first], axis=1).max(axis=0)
     ranked = -order.ravel()[highest_first]
     last_alike = np.searchsorted(ranked, ranked, side="right") - 1
     pvalues = np.empty(order.size)
     pvalues[highest_first] = reached[last_alike]
     return pvalues.reshape(order.shape)
-
-
-def _of_tables_drawn(
-    audit: AuditByGiven, wrong: tuple[float, float], level: float, alternative: Alternative
-) -> float:
-    """Return the share of drawn tables whose likelihood ratio rejects."""
-    sizes = audit.flips.given_positive, audit.flips.given_negative
-    rng = np.random.default_rng(0)
-    drawn = np.unique(
-        np.column_stack(
-            [
-                rng.binomial(sizes[0], wrong[0], DRAWN_TABLES),
-                rng.binomial(sizes[1], wrong[1], DRAWN_TABLES),
-            ]
-        ),
-        axis=0,
-        return_counts=True,
-    )
-    shares = drawn[0] / np.array(sizes)
-    share = audit.seen.positive_share
-    null = wrong_labels(possible_rates(0.0, share, points_needed(audit)), 0.0, share)
-    best = np.full(len(shares), -np.inf)
-    for chances in zip(null.positive, null.negative, strict=True):
-        np.maximum(best, _log_likelihood(drawn[0], sizes, np.array(chances)), out=best)
-    free = _log_likelihood(drawn[0], sizes, shares)
-    size = np.sqrt(np.maximum(2 * (free - best), 0.0))
-    q1, q0 = np.clip(shares, 1e-9, 1 - 1e-9).T
-    prior = q0 * (1 - share) + (1 - q1) * share
-    root = np.where(q1 * share / (1 - prior) >= q0 * (1 - share) / prior, size, -size)
-    tails = {"two-sided": 2 * ndtr(-size), "greater": ndtr(-root), "less": ndtr(root)}
-    rejected: NDArray[np.bool_] = tails[alternative] < level
-    return float(drawn[1] @ rejected / DRAWN_TABLES)
-
-
-def _log_likelihood(
-    tables: NDArray[np.int64], sizes: tuple[int, int], chances: FloatArray
-) -> FloatArray:
-    """Return the log-likelihood of tables of wrong labels."""
-    return np.asarray(
-        (xlogy(tables, chances) + xlog1py(np.array(sizes) - tables, -chances)).sum(axis=1)
-    )
 
 
 # No plan goes beyond this many rows.
@@ -360,29 +295,31 @@ def audit_size(
     _check_findable(noise, side)
 
     def reached(n_rows: int) -> float:
-        if design.sampled_by == "given" and design.is_small(n_rows):
-            return given_power(*design.given_tables(n_rows), level, side)
-        return _power(*design.centre(n_rows), level, side)
+        if design.sampled_by == "given" and is_small(design.by_given(n_rows)):
+            positive, negative = map(int, design.drawn(n_rows))
+            wrong = design.labels.wrong_positive, design.labels.wrong_negative
+            counts = design.whole_data(n_rows)
+            return given_power((positive, negative), counts, wrong, level, side)
+        return design.centre(n_rows).power(level, side)
 
     n_rows = _fewest(reached, wanted)
     expected = design.expected(n_rows)
     positive = expected.given_positive if design.sampled_by == "given" else expected.n_positive
     n_runs = check_whole(runs, "runs", at_most=MOST_RUNS)
-    found = _simulated(
-        design,
-        n_rows,
-        alternative=side,
-        level=level,
-        runs=n_runs,
-        seed=check_whole(seed, "seed"),
+    rng = np.random.default_rng(check_whole(seed, "seed"))
+    drawn = Counter(design.draw(n_rows, rng) for _ in range(n_runs))
+    found = sum(
+        times
+        for (flips, counts), times in drawn.items()
+        if min(flips.n_positive, flips.n_negative) > 0 and audit_pvalue(flips, side, counts) < level
     )
     return AuditSize(
         n_rows=n_rows,
         n_negative=n_rows - round(positive),
         n_positive=round(positive),
         power=reached(n_rows),
-        simulated_power=None if found is None else found / n_runs,
-        simulated_interval=None if found is None else wilson_interval(found, n_runs),
+        simulated_power=found / n_runs if n_runs else None,
+        simulated_interval=wilson_interval(found, n_runs) if n_runs else None,
         alpha=noise.alpha,
         beta=noise.beta,
         prior=design.prior,
@@ -401,19 +338,17 @@ def _read_design(
         raise InputError(
             f"prior is needed with sampled_by={drawn!r}: what share of the rows is truly positive?"
         )
-    known = None
     if prior is not None:
         why = "it is a share of positives"
-        known = check_between(prior, "prior", 0, 1, closed="neither", why=why)
+        prior = check_between(prior, "prior", 0, 1, closed="neither", why=why)
     if drawn == "random" and share is not None:
         raise InputError(
             "share is chosen when rows are drawn by class; at random it is the prior: leave it out."
         )
     if drawn == "random":
-        part = known
-    else:
-        part = check_between(0.5 if share is None else share, "share", 0, 1, closed="neither")
-    return AuditDesign(noise, known, drawn, part or 0.0)
+        share = prior
+    part = check_between(0.5 if share is None else share, "share", 0, 1, closed="neither")
+    return AuditDesign(noise, prior, drawn, part)
 
 
 def _check_findable(noise: ClassConditionalNoise, alternative: Alternative) -> None:
@@ -426,14 +361,6 @@ def _check_findable(noise: ClassConditionalNoise, alternative: Alternative) -> N
             f"alternative is {alternative!r} but beta - alpha is {noise.asymmetry:+g}: a "
             "one-sided test looks the other way."
         )
-
-
-def _power(mean: float, spread: float, significance: float, alternative: Alternative) -> float:
-    """Return the chance that z lies beyond its critical value."""
-    if alternative != "two-sided":
-        return float(ndtr((abs(mean) + ndtri(significance)) / spread))
-    critical = -ndtri(significance / 2)
-    return float(ndtr((abs(mean) - critical) / spread) + ndtr((-abs(mean) - critical) / spread))
 
 
 def _fewest(reached: Callable[[int], float], wanted: float) -> int:
@@ -450,27 +377,3 @@ def _fewest(reached: Callable[[int], float], wanted: float) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) >= wanted else (middle, high)
     return high
-
-
-def _simulated(
-    design: AuditDesign,
-    n_rows: int,
-    *,
-    alternative: Alternative,
-    level: float,
-    runs: int,
-    seed: int,
-) -> int | None:
-    """Return how many of the simulated audits find the noise."""
-    if runs == 0:
-        return None
-    rng = np.random.default_rng(seed)
-    known: dict[Flips, bool] = {}
-    found = 0
-    for _ in range(runs):
-        flips, counts = design.draw(n_rows, rng)
-        if flips not in known:
-            both_seen = min(flips.n_positive, flips.n_negative) > 0
-            known[flips] = both_seen and audit_pvalue(flips, alternative, counts) < level
-        found += known[flips]
-    return found

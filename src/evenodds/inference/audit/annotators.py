@@ -13,7 +13,6 @@ from evenodds.inference.audit.counts import (
     AuditedLabels,
     Flips,
     check_both_classes,
-    check_both_given,
     read_audited,
     read_given_counts,
     refuse_lookalikes,
@@ -63,29 +62,6 @@ def counts_of_each(given_counts: Any, sampled_by: SampledBy, names: list[Any]) -
             f"given_counts lacks annotator {absent[0]!r}: give the counts of each annotator's rows."
         )
     return known
-
-
-def why_untested(flips: Flips, sampled_by: SampledBy, labels: AuditedLabels) -> str | None:
-    """Return why the rows of an annotator allow no test, if so."""
-    try:
-        check_both_classes(flips, labels.positive, labels.negative)
-        if sampled_by == "given":
-            check_both_given(flips, labels.positive, labels.negative)
-    except InputError as error:
-        return str(error)
-    return None
-
-
-def own_counts(
-    counts: dict[str, Any], name: Any, flips: Flips, labels: AuditedLabels
-) -> tuple[int, int] | None:
-    """Return the counts of an annotator's rows; a message about them says whose they are."""
-    if not counts:
-        return None
-    try:
-        return read_given_counts(counts[str(name)], flips, labels.positive, labels.negative)
-    except InputError as error:
-        raise InputError(f"of annotator {name!r}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,22 +237,21 @@ def annotator_audit(
     untested = []
     known: dict[tuple[Flips, tuple[int, int] | None], AuditTestResult] = {}
     for name, flips in _flips_of_each(labels, who, names):
-        why = why_untested(flips, design, labels)
-        if why is not None:
-            untested.append(UntestedAnnotator(annotator=plain(name), n_rows=flips.n_rows, why=why))
+        try:
+            check_both_classes(flips, design, labels)
+        except InputError as error:
+            untested.append(UntestedAnnotator(annotator=name, n_rows=flips.n_rows, why=str(error)))
             continue
-        own = own_counts(counts, plain(name), flips, labels)
+        try:
+            own = read_given_counts(counts.get(str(name)), design, flips, labels)
+        except InputError as error:
+            raise InputError(f"of annotator {name!r}: {error}") from None
         # Annotators with the same counts have the same test, and small audits are often alike.
         if (flips, own) not in known:
             known[flips, own] = audit_counts(
-                flips,
-                sampled_by=design,
-                given_counts=own,
-                alternative=side,
-                positive=labels.positive,
-                negative=labels.negative,
+                flips, labels, sampled_by=design, given_counts=own, alternative=side
             )
-        results[plain(name)] = known[flips, own]
+        results[name] = known[flips, own]
     if not results:
         raise InputError(
             f"none of the {len(names)} annotators can be tested; of {untested[0].annotator!r}: "
@@ -299,22 +274,18 @@ def _flips_of_each(
     """Count the flips of each annotator, in one pass over the rows."""
     places = {name: place for place, name in enumerate(names)}
     codes = np.fromiter(map(places.__getitem__, who.tolist()), np.intp, len(who))
-    cells = np.bincount(4 * codes + 2 * labels.true + labels.given, minlength=4 * len(names))
-    for name, (negative, to_positive, to_negative, positive) in zip(
-        names, cells.reshape(-1, 4).tolist(), strict=True
-    ):
-        yield name, Flips(positive + to_negative, to_negative, negative + to_positive, to_positive)
+    cells = np.bincount(4 * codes + labels.cells, minlength=4 * len(names)).reshape(-1, 4)
+    return zip(map(plain, names), map(Flips.of_cells, cells), strict=True)
 
 
 def _ranked(results: dict[Any, AuditTestResult]) -> tuple[AnnotatorTest, ...]:
     """Adjust the p-values and order by them; equal ones by the size of the asymmetry."""
     pvalues = [result.pvalue for result in results.values()]
+    adjusted = zip(results.items(), holm(pvalues), benjamini_hochberg(pvalues), strict=True)
     tests = [
         AnnotatorTest(
             annotator=name, holm=float(cautious), benjamini_hochberg=float(bolder), result=result
         )
-        for (name, result), cautious, bolder in zip(
-            results.items(), holm(pvalues), benjamini_hochberg(pvalues), strict=True
-        )
+        for (name, result), cautious, bolder in adjusted
     ]
     return tuple(sorted(tests, key=lambda test: (test.result.pvalue, -abs(test.result.asymmetry))))

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
+from evenodds.inference.audit.counts import Flips, read_pair
 from evenodds.inference.audit.result import SampledBy
 from evenodds.model.noisy_likelihood import AuditTerms, KnownRows, NoisyProblem
 from evenodds.rows.base import Block, Rows, read_row_numbers
-from evenodds.rows.labels import as_labels, distinct_labels, plain
+from evenodds.rows.labels import distinct_labels, plain
 from evenodds.validation import FloatArray, check_choice, join_quoted
 
 
@@ -52,27 +53,6 @@ class Audit:
 
     def __post_init__(self) -> None:
         check_choice(self.sampled_by, "sampled_by", get_args(SampledBy))
-        self._check_design()
-        object.__setattr__(self, "true", _column(self.true, "true"))
-        if self.given is None and self.rows is None:
-            raise InputError(
-                "given is missing: give the given labels of the audited rows, or say which rows "
-                "of X they are (rows=)."
-            )
-        if self.given is not None:
-            given = _column(self.given, "given")
-            if len(given) != len(self.true):
-                raise InputError(
-                    f"true has {len(self.true):,} labels but given has {len(given):,}: give both "
-                    "labels of each audited row, in the same order."
-                )
-            object.__setattr__(self, "given", given)
-
-    def __len__(self) -> int:
-        return len(self.true)
-
-    def _check_design(self) -> None:
-        """Refuse designs whose flips cannot be put beside the rows."""
         if self.rows is None and self.sampled_by == "given":
             raise InputError(
                 "sampled_by is 'given' but rows is missing: rows audited by given label must be "
@@ -83,6 +63,20 @@ class Audit:
                 "sampled_by is 'true' but rows names rows of X: choosing them by their true class "
                 "tilts what remains. Test the audit by itself with audit_test."
             )
+        if self.given is None and self.rows is None:
+            raise InputError(
+                "given is missing: give the given labels of the audited rows, or say which rows "
+                "of X they are (rows=)."
+            )
+        # Without given labels the true ones stand in for them, to be checked alone.
+        columns = read_pair(self.true, self.true if self.given is None else self.given)
+        for name, column in columns.items():
+            distinct_labels(column, name)
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, column)
+
+    def __len__(self) -> int:
+        return len(self.true)
 
 
 def check_stands_alone(audit: Audit) -> None:
@@ -111,11 +105,19 @@ def audit_terms(audit: Audit, problem: NoisyProblem) -> AuditTerms:
             "audit names rows of X, which is weighted: repeat rows instead of weighting them."
         )
     chosen = _chosen_rows(audit, rows)
-    given = chosen.labels == 1
-    if audit.given is not None:
-        _check_given(_as_positive(audit.given, "given", rows), given, chosen.numbers, rows)
+    features, labels = chosen.in_order()
+    given = labels == 1
+    stated = given if audit.given is None else _as_positive(audit.given, "given", rows)
+    if (stated != given).any():
+        first = int(np.argmax(stated != given))
+        words = {True: rows.positive, False: rows.negative}
+        raise InputError(
+            f"audit says that row {int(chosen.wanted[first])} is labelled "
+            f"{words[bool(stated[first])]!r} but y says {words[bool(given[first])]!r}: check the "
+            "row numbers."
+        )
     known = KnownRows(
-        features=problem.design(chosen.features)[:, 1:],
+        features=problem.design(features)[:, 1:],
         true=true.astype(np.float64),
         given=given.astype(np.float64),
         by_given=audit.sampled_by == "given",
@@ -127,47 +129,31 @@ def _counted(
     true: NDArray[np.bool_], given: NDArray[np.bool_], known: KnownRows | None = None
 ) -> AuditTerms:
     """Return the terms of counted flips."""
-    return AuditTerms(
-        n_positive=float(true.sum()),
-        flipped_positive=float((true & ~given).sum()),
-        n_negative=float((~true).sum()),
-        flipped_negative=float((~true & given).sum()),
-        known=known,
-    )
-
-
-def _column(values: Any, name: str) -> NDArray[Any]:
-    """Return labels as one column without holes."""
-    column = as_labels(values, name).ravel()
-    if len(column) == 0:
-        raise InputError(f"{name} is empty: give the labels of at least one audited row.")
-    distinct_labels(column, name)
-    return column
+    flips = Flips.of_cells(np.bincount(2 * true + given, minlength=4))
+    return AuditTerms(*flips.counts, known)
 
 
 def _as_positive(labels: NDArray[Any], name: str, rows: Rows) -> NDArray[np.bool_]:
     """Return which labels are the positive one; all must be labels of the data."""
-    values: dict[Any, bool] = {}
+    positive = np.zeros(len(labels), dtype=bool)
     for label in distinct_labels(labels, name):
-        matches = [known for known in (rows.positive, rows.negative) if str(known) == _said(label)]
-        if not matches:
+        said = str(plain(label))
+        if said not in (str(rows.positive), str(rows.negative)):
             raise InputError(
                 f"audit has the {name} label {plain(label)!r} but the labels of {rows.called} are "
                 f"{join_quoted((rows.negative, rows.positive))}: write both in the same words."
             )
-        values[label] = matches[0] == rows.positive
-    positives = [label for label, positive in values.items() if positive]
-    return np.isin(labels, positives) if positives else np.zeros(len(labels), dtype=bool)
-
-
-def _said(label: Any) -> str:
-    """Return how a label prints."""
-    return str(plain(label))
+        if said == str(rows.positive):
+            positive |= labels == label
+    return positive
 
 
 def _chosen_rows(audit: Audit, rows: Rows) -> "ChosenRows":
-    """Return features and given labels of the audited rows, in the order of the audit."""
-    numbers = _numbers(audit.rows, rows)
+    """Find the audited rows among those of the fit."""
+    named = np.asarray(audit.rows)
+    # Which of the numbers there are is seen when rows are read: some may have been left out.
+    last = int(named.max()) if named.dtype.kind in "iu" and named.size else 0
+    numbers = np.asarray(read_row_numbers(named, max(rows.n_rows, last + 1)), dtype=np.int64)
     if len(numbers) != len(audit):
         raise InputError(
             f"rows names {len(numbers):,} rows but true has {len(audit):,} labels: give one true "
@@ -182,22 +168,12 @@ def _chosen_rows(audit: Audit, rows: Rows) -> "ChosenRows":
             f"rows names row {int(absent[0])}, which is not among the {rows.n_rows:,} rows of the "
             "fit: name rows of X, by numbers from 0, that were not left out."
         )
-    found.put_in_order()
     return found
 
 
 def rows_among(numbers: NDArray[np.int64], rows: Rows) -> NDArray[np.int64]:
     """Return those of some row numbers that the fit does not leave out."""
-    found = rows.unheld().sum_over_rows(ChosenRows(numbers)).numbers
-    return np.sort(found)
-
-
-def _numbers(named: Any, rows: Rows) -> NDArray[np.int64]:
-    """Return row numbers; which of them there are is seen when they are read."""
-    chosen = np.asarray(named)
-    numeric = chosen.dtype.kind in "iu" and chosen.size > 0
-    last = int(chosen.max()) if numeric else 0
-    return np.asarray(read_row_numbers(chosen, max(rows.n_rows, last + 1)), dtype=np.int64)
+    return np.sort(rows.unheld().sum_over_rows(ChosenRows(numbers)).numbers)
 
 
 class ChosenRows:
@@ -205,9 +181,7 @@ class ChosenRows:
 
     def __init__(self, wanted: NDArray[np.int64]) -> None:
         self.wanted = wanted
-        self.numbers = np.empty(0, dtype=np.int64)
-        self.features: FloatArray = np.empty((0, 0))
-        self.labels: FloatArray = np.empty(0)
+        self.parts: list[tuple[NDArray[Any], FloatArray, FloatArray]] = []
 
     def add(self, block: Block) -> None:
         numbers = block.numbers
@@ -215,39 +189,20 @@ class ChosenRows:
             numbers = block.start + np.arange(len(block.labels))
         chosen = np.isin(numbers, self.wanted)
         if chosen.any():
-            self._take(numbers[chosen], block.features[chosen], block.labels[chosen])
+            self.parts.append((numbers[chosen], block.features[chosen], block.labels[chosen]))
 
     def merge(self, other: Self) -> None:
-        if len(other.numbers):
-            self._take(other.numbers, other.features, other.labels)
+        self.parts += other.parts
 
-    def _take(self, numbers: NDArray[Any], features: FloatArray, labels: FloatArray) -> None:
-        first = len(self.numbers) == 0
-        self.numbers = np.concatenate([self.numbers, numbers])
-        self.labels = np.concatenate([self.labels, labels])
-        self.features = features.copy() if first else np.concatenate([self.features, features])
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Numbers of the rows that were met."""
+        met = [numbers for numbers, _, _ in self.parts]
+        return np.concatenate(met) if met else np.empty(0, dtype=np.int64)
 
-    def put_in_order(self) -> None:
-        """Put the rows in the order they were asked for."""
+    def in_order(self) -> tuple[FloatArray, FloatArray]:
+        """Return features and labels in the order they were asked for."""
         order = np.argsort(self.numbers)
         places = order[np.searchsorted(self.numbers, self.wanted, sorter=order)]
-        self.numbers = self.numbers[places]
-        self.features, self.labels = self.features[places], self.labels[places]
-
-
-def _check_given(
-    stated: NDArray[np.bool_],
-    found: NDArray[np.bool_],
-    numbers: NDArray[np.int64],
-    rows: Rows,
-) -> None:
-    """Refuse given labels that are not those of the rows."""
-    wrong = np.flatnonzero(stated != found)
-    if len(wrong):
-        labels = {True: rows.positive, False: rows.negative}
-        first = int(wrong[0])
-        raise InputError(
-            f"audit says that row {int(numbers[first])} is labelled "
-            f"{labels[bool(stated[first])]!r} but y says {labels[bool(found[first])]!r}: check the "
-            "row numbers."
-        )
+        _, features, labels = (np.concatenate(parts) for parts in zip(*self.parts, strict=True))
+        return features[places], labels[places]

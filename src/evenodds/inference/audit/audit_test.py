@@ -1,7 +1,6 @@
 """The test on rows whose true label was looked up."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, get_args
@@ -10,15 +9,16 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from evenodds.inference.audit.counts import (
+    AuditedLabels,
     Flips,
-    GroupedRows,
     Groupings,
+    Ways,
     check_both_classes,
-    check_both_given,
     degrees_of_freedom,
+    groupings_of,
     read_audited,
     read_given_counts,
-    refuse_needless_counts,
+    read_ways,
 )
 from evenodds.inference.audit.exact import (
     exact_pvalues,
@@ -28,9 +28,10 @@ from evenodds.inference.audit.exact import (
     given_z,
     is_countable,
     is_small,
+    on_the_side,
 )
 from evenodds.inference.audit.result import AuditTestResult, SampledBy
-from evenodds.inference.audit.score import AuditByGiven, design_effect, flips_z
+from evenodds.inference.audit.score import AuditByGiven, AuditByTrue, Slanting
 from evenodds.inference.profile import (
     EXACT_MARGINS,
     Alternative,
@@ -42,6 +43,8 @@ from evenodds.inference.profile import (
 from evenodds.inference.results import Diagnostic, check_alternative
 from evenodds.validation import check_choice
 
+Method = Literal["boschloo", "exact", "likelihood", "score"]
+EXACT = ("boschloo", "exact")
 # With fewer degrees of freedom than this the t distribution costs much power.
 FEW_DEGREES = 10.0
 # With flips in fewer groups than this, how they go together in that class is hardly seen.
@@ -51,50 +54,22 @@ FEW_FLIPPED = 5
 def better_than_chance(alpha: float, beta: float) -> Diagnostic:
     """Check that a given label says something about the true one."""
     total = alpha + beta
-    if total < 1:
-        return Diagnostic(
-            name="better than chance",
-            message=f"Labels follow the truth: alpha + beta is {total:.2f}, below 1.",
-            concern=False,
-            statistic=total,
-        )
+    message = (
+        f"Labels follow the truth: alpha + beta is {total:.2f}, below 1."
+        if total < 1
+        else f"alpha + beta is {total:.2f}: these labels follow the truth no better than a coin. "
+        "Are the columns of true and given labels the right ones, and their labels not swapped?"
+    )
     return Diagnostic(
-        name="better than chance",
-        message=f"alpha + beta is {total:.2f}: these labels follow the truth no better than a "
-        "coin. Are the columns of true and given labels the right ones, and their labels not "
-        "swapped?",
-        concern=True,
-        statistic=total,
+        name="better than chance", message=message, concern=total >= 1, statistic=total
     )
 
 
-def size_check(flips: Flips, exact: bool, design_effect: float = 1.0) -> Diagnostic:
-    """Say on what the p-value rests."""
-    fewest = flips.fewest_expected / design_effect
-    rests = "enough for the score test"
-    rows = "rows"
-    if exact:
-        rests = "so p-value and intervals are exact, and somewhat cautious"
-    elif design_effect > 1:
-        rests, rows = "for the score test by groups", "rows' worth of independent answers"
-    return Diagnostic(
-        name="audit size",
-        message=f"With equal flips {fewest:.1f} {rows} are expected in the smallest cell of true "
-        f"by flipped, {rests}.",
-        concern=False,
-        statistic=fewest,
-    )
-
-
-def groups_check(
-    grouped: GroupedRows | None, groupings: Groupings, design_effect: float
-) -> tuple[Diagnostic, ...]:
+def groups_check(groupings: Groupings, design_effect: float) -> Diagnostic:
     """Say what groups do to the variance, and doubt an answer that rests on few of them."""
-    if grouped is None:
-        return ()
     if not groupings:
         message = "No group has two rows: they are tested as independent rows."
-        return (Diagnostic(name="groups", message=message, concern=False),)
+        return Diagnostic(name="groups", message=message, concern=False)
     sizes = " and ".join(f"{one.n_groups:,} of up to {one.largest:,} rows" for one in groupings)
     degrees = degrees_of_freedom(groupings)
     message = (
@@ -114,25 +89,39 @@ def groups_check(
             "how flips go together there is hardly seen, and the test is cautious."
         )
     doubt = few or flipped < FEW_FLIPPED
-    return (Diagnostic(name="groups", message=message, concern=doubt, statistic=degrees),)
+    return Diagnostic(name="groups", message=message, concern=doubt, statistic=degrees)
 
 
-def given_size_check(audit: AuditByGiven, method: str) -> Diagnostic:
+def size_check(audit: AuditByTrue | AuditByGiven, method: Method) -> Diagnostic:
     """Say on what the p-value rests, and doubt what is not exact with few wrong labels."""
-    fewest = fewest_wrong(audit)
-    consequence = {
-        "score": "enough for the score test",
-        "exact": "p-value and interval of the asymmetry are exact for the counts given, and "
-        "cautious; intervals of the flip rates are those of the likelihood ratio",
-        "likelihood": "too few for the score test, and "
-        + ("groups allow no exact one" if audit.groupings else "too many rows for an exact one")
-        + ": p-value and intervals are those of the likelihood ratio, which is approximate here; "
-        "audit more rows of that label",
-    }[method]
+    if isinstance(audit, AuditByGiven):
+        fewest = fewest_wrong(audit)
+        why = "groups allow no exact one" if audit.groupings else "too many rows for an exact one"
+        message = (
+            f"In one given class {fewest:.1f} labels are wrong (or right), as seen or as equal "
+            "flips would have it: "
+        )
+        rests = {
+            "score": "enough for the score test",
+            "exact": "p-value and interval of the asymmetry are exact for the counts given, and "
+            "cautious; intervals of the flip rates are those of the likelihood ratio",
+            "likelihood": f"too few for the score test, and {why}: p-value and intervals are those "
+            "of the likelihood ratio, which is approximate here; audit more rows of that label",
+        }[method]
+    else:
+        effect = audit.design_effect()
+        fewest = audit.flips.fewest_expected / effect
+        rows = "rows' worth of independent answers" if effect > 1 else "rows"
+        message = (
+            f"With equal flips {fewest:.1f} {rows} are expected in the smallest cell of true by "
+            "flipped, "
+        )
+        rests = "for the score test by groups" if effect > 1 else "enough for the score test"
+        if method == "boschloo":
+            rests = "so p-value and intervals are exact, and somewhat cautious"
     return Diagnostic(
         name="audit size",
-        message=f"In one given class {fewest:.1f} labels are wrong (or right), as seen or as equal "
-        f"flips would have it: {consequence}.",
+        message=f"{message}{rests}.",
         concern=method == "likelihood",
         statistic=fewest,
     )
@@ -150,54 +139,30 @@ LIMITS = (-1.0, 1.0)
 GIVEN_LIMITS = (-0.999, 0.999)
 
 
-def score_table(flips: Flips, groupings: Groupings = ()) -> Profile:
-    """Return the score's z for all asymmetries."""
-    estimate = flips.beta - flips.alpha
-    return tabulate(lambda value: flips_z(flips, value, groupings), estimate, LIMITS)
+def z_table(audit: AuditByTrue | AuditByGiven, method: Method) -> Profile:
+    """Return z for all asymmetries."""
+    if method in EXACT:
+        return _exact_table(audit)
+    if isinstance(audit, AuditByTrue):
+        return tabulate(audit.z, audit.seen.asymmetry, LIMITS)
+    return walk(_statistic(audit, method), GIVEN_LIMITS)
 
 
-def given_table(audit: AuditByGiven) -> Profile:
-    """Return the z of an audit by given class for all asymmetries."""
-    return walk(audit.at, GIVEN_LIMITS)
+def _statistic(audit: AuditByGiven, method: Method) -> Callable[[float], Slanting]:
+    """Return the score or the root of the likelihood ratio, as a function of the asymmetry."""
+    return audit.at if method == "score" else audit.root_at
 
 
-def given_root_table(audit: AuditByGiven) -> Profile:
-    """Return the root of the likelihood ratio of an audit by given class."""
-    return walk(audit.root_at, GIVEN_LIMITS)
-
-
-def given_exact_table(audit: AuditByGiven, at_zero: float) -> Profile:
-    """Return the z of the exact p-values of an audit by given class."""
-    rough = given_root_table(audit)
-    estimate = audit.seen.beta - audit.seen.alpha
-
-    def ladder(limit: float) -> list[float]:
-        side = 1 if limit > estimate else -1
-        found = (rough.crossing(-side * size, side) for size in GIVEN_LADDER)
-        rungs = [rung for rung in found if rung is not None and side * (rung - estimate) > 0]
-        return sorted({*rungs, limit}, reverse=side < 0)
-
-    z = partial(given_z, audit)
-    return _exact_table(z, estimate, at_zero, ladder, width=GIVEN_PINNED_WIDTH)
-
-
-def exact_table(flips: Flips, at_zero: float) -> Profile:
-    """Return the z of the exact p-values; `at_zero` is that of the test itself."""
-    estimate = flips.beta - flips.alpha
-    ladder = partial(_ladder, flips, estimate)
-    return _exact_table(partial(exact_z, flips), estimate, at_zero, ladder)
-
-
-def _exact_table(
-    exact: Callable[[float], float],
-    estimate: float,
-    at_zero: float,
-    ladder: Callable[[float], list[float]],
-    width: float = PINNED_WIDTH,
-) -> Profile:
+def _exact_table(audit: AuditByTrue | AuditByGiven) -> Profile:
     """Tabulate an exact z on the rungs of a ladder, closely where usual intervals end."""
-    knots = {0.0: at_zero}
-    knots.setdefault(estimate, 0.0)
+    estimate = audit.seen.asymmetry
+    if isinstance(audit, AuditByGiven):
+        exact, at_zero, width = partial(given_z, audit), given_z(audit, 0.0), GIVEN_PINNED_WIDTH
+        ladder = partial(_given_ladder, walk(audit.root_at, GIVEN_LIMITS), estimate)
+    else:
+        exact, at_zero = partial(exact_z, audit.flips), exact_z(audit.flips, 0.0, ZOOMS)
+        ladder, width = partial(_ladder, audit, estimate), PINNED_WIDTH
+    knots = {estimate: 0.0, 0.0: at_zero}
 
     def z(asymmetry: float) -> float:
         if asymmetry not in knots:
@@ -217,14 +182,22 @@ def _exact_table(
     return Profile(ordered, tuple(knots[knot] for knot in ordered), estimate)
 
 
-def _ladder(flips: Flips, estimate: float, limit: float) -> list[float]:
+def _ladder(audit: AuditByTrue, estimate: float, limit: float) -> list[float]:
     """Return where the score reaches the sizes of the ladder, and the limit."""
-    sizes = [size for size in LADDER if size < abs(flips_z(flips, limit))]
+    sizes = [size for size in LADDER if size < abs(audit.z(limit))]
     rungs = [
-        float(brentq(lambda x, size=size: abs(flips_z(flips, x)) - size, estimate, limit))
+        float(brentq(lambda x, size=size: abs(audit.z(x)) - size, estimate, limit))
         for size in sizes
     ]
     return [*rungs, limit] if limit != estimate else rungs
+
+
+def _given_ladder(rough: Profile, estimate: float, limit: float) -> list[float]:
+    """Return where the likelihood ratio reaches the sizes of the ladder, and the limit."""
+    side = 1 if limit > estimate else -1
+    found = (rough.crossing(-side * size, side) for size in GIVEN_LADDER)
+    rungs = [rung for rung in found if rung is not None and side * (rung - estimate) > 0]
+    return sorted({*rungs, limit}, reverse=side < 0)
 
 
 def _pin_down(
@@ -352,107 +325,51 @@ def audit_test(
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
     return audit_counts(
         labels.flips(),
+        labels,
         sampled_by=design,
         given_counts=given_counts,
         alternative=check_alternative(alternative),
-        positive=labels.positive,
-        negative=labels.negative,
-        grouped=GroupedRows.read(groups, labels),
+        ways=read_ways(groups, len(labels.true)),
     )
 
 
 def audit_counts(
     flips: Flips,
+    labels: AuditedLabels,
     *,
     sampled_by: SampledBy,
     given_counts: Any,
     alternative: Alternative,
-    positive: Any,
-    negative: Any,
-    grouped: GroupedRows | None = None,
+    ways: Ways | None = None,
 ) -> AuditTestResult:
     """Run an audit test on its counts; see `audit_test`."""
-    check_both_classes(flips, positive, negative)
-    if sampled_by == "given":
-        check_both_given(flips, positive, negative)
-        counts = read_given_counts(given_counts, flips, positive, negative)
-        return _by_given(AuditByGiven(flips, *counts), alternative, positive, negative, grouped)
-    refuse_needless_counts(given_counts, sampled_by)
-    groupings = () if grouped is None else grouped.groupings()
-    exact = flips.fewest_expected < SMALL_CELL and not groupings
-    profile = (
-        exact_table(flips, exact_z(flips, 0.0, ZOOMS)) if exact else score_table(flips, groupings)
-    )
-    pvalue = (
-        Reference().pvalue(profile.at_zero, alternative)
-        if groupings
-        else audit_pvalue(flips, alternative)
-    )
-    effect = design_effect(flips, groupings)
+    check_both_classes(flips, sampled_by, labels)
+    counts = read_given_counts(given_counts, sampled_by, flips, labels)
+    groupings = () if ways is None else groupings_of(ways, labels, counts)
+    audit = _audit_of(flips, counts, groupings)
+    method = method_of(audit)
+    profile, effect = z_table(audit, method), audit.design_effect()
     return AuditTestResult(
         statistic=profile.at_zero,
-        pvalue=pvalue,
-        asymmetry=flips.beta - flips.alpha,
-        alpha=flips.alpha,
-        beta=flips.beta,
-        method="boschloo" if exact else "score",
+        pvalue=_pvalue(audit, method, alternative),
+        asymmetry=audit.seen.asymmetry,
+        alpha=audit.seen.alpha,
+        beta=audit.seen.beta,
+        method=method,
         alternative=alternative,
         sampled_by=sampled_by,
-        positive=positive,
-        negative=negative,
+        positive=labels.positive,
+        negative=labels.negative,
         n_rows=flips.n_rows,
         counts=flips,
-        given_counts=None,
+        given_counts=counts,
         diagnostics=(
-            size_check(flips, exact, effect),
-            *groups_check(grouped, groupings, effect),
-            better_than_chance(flips.alpha, flips.beta),
+            size_check(audit, method),
+            *([] if ways is None else [groups_check(groupings, effect)]),
+            better_than_chance(audit.seen.alpha, audit.seen.beta),
         ),
         profile=profile,
         groupings=groupings,
-        design_effect=effect,
-    )
-
-
-def _by_given(
-    audit: AuditByGiven,
-    alternative: Alternative,
-    positive: Any,
-    negative: Any,
-    grouped: GroupedRows | None,
-) -> AuditTestResult:
-    """Run the test of an audit by given class."""
-    given_counts = audit.given_negative, audit.given_positive
-    if grouped is not None:
-        audit = replace(audit, groupings=grouped.groupings(given_counts))
-    effect = audit.design_effect()
-    alpha, beta = audit.seen.alpha, audit.seen.beta
-    method = given_method(audit)
-    if method == "exact":
-        profile = given_exact_table(audit, given_z(audit, 0.0))
-    else:
-        profile = given_table(audit) if method == "score" else given_root_table(audit)
-    return AuditTestResult(
-        statistic=profile.at_zero,
-        pvalue=_given_pvalue(audit, alternative),
-        asymmetry=beta - alpha,
-        alpha=alpha,
-        beta=beta,
-        method=method,
-        alternative=alternative,
-        sampled_by="given",
-        positive=positive,
-        negative=negative,
-        n_rows=audit.flips.n_rows,
-        counts=audit.flips,
-        given_counts=given_counts,
-        diagnostics=(
-            given_size_check(audit, method),
-            *groups_check(grouped, audit.groupings, effect),
-            better_than_chance(alpha, beta),
-        ),
-        profile=profile,
-        groupings=audit.groupings,
         design_effect=effect,
     )
 
@@ -461,31 +378,37 @@ def audit_pvalue(
     flips: Flips, alternative: Alternative, given_counts: tuple[int, int] | None = None
 ) -> float:
     """Return the p-value alone, without interval and checks: what simulations need."""
-    if given_counts is not None:
-        return _given_pvalue(AuditByGiven(flips, *given_counts), alternative)
-    if flips.fewest_expected >= SMALL_CELL:
-        return Reference().pvalue(flips_z(flips, 0.0), alternative)
-    return _on_the_side(exact_pvalues(flips, 0.0, ZOOMS), alternative)
+    audit = _audit_of(flips, given_counts)
+    return _pvalue(audit, method_of(audit), alternative)
 
 
-def given_method(audit: AuditByGiven) -> Literal["exact", "likelihood", "score"]:
-    """Return how an audit by given class is tested."""
+def _audit_of(
+    flips: Flips, given_counts: tuple[int, int] | None, groupings: Groupings = ()
+) -> AuditByTrue | AuditByGiven:
+    """Return an audit drawn by given class where there are counts, else at random."""
+    if given_counts is None:
+        return AuditByTrue(flips, groupings)
+    return AuditByGiven(flips, *given_counts, groupings)
+
+
+def method_of(audit: AuditByTrue | AuditByGiven) -> Method:
+    """Return how an audit is tested."""
+    if isinstance(audit, AuditByTrue):
+        small = audit.flips.fewest_expected < SMALL_CELL and not audit.groupings
+        return "boschloo" if small else "score"
     if not is_small(audit):
         return "score"
     return "exact" if is_countable(audit) and not audit.groupings else "likelihood"
 
 
-def _given_pvalue(audit: AuditByGiven, alternative: Alternative) -> float:
-    """Return the p-value of an audit by given class."""
-    method = given_method(audit)
-    if method == "exact":
-        return _on_the_side(given_pvalues(audit, 0.0), alternative)
-    found = audit.at(0.0) if method == "score" else audit.root_at(0.0)
-    return Reference().pvalue(found.z, alternative)
-
-
-def _on_the_side(pvalues: tuple[float, float], alternative: Alternative) -> float:
-    """Return the p-value asked for, from those against a larger and a smaller asymmetry."""
-    greater, less = pvalues
-    both = min(2 * min(greater, less), 1.0)
-    return {"two-sided": both, "greater": greater, "less": less}[alternative]
+def _pvalue(audit: AuditByTrue | AuditByGiven, method: Method, alternative: Alternative) -> float:
+    """Return the p-value of no asymmetry."""
+    if isinstance(audit, AuditByTrue):
+        if method == "score":
+            return Reference().pvalue(audit.z(0.0), alternative)
+        greater, less = exact_pvalues(audit.flips, 0.0, ZOOMS)
+    else:
+        if method != "exact":
+            return Reference().pvalue(_statistic(audit, method)(0.0).z, alternative)
+        greater, less = given_pvalues(audit, 0.0)
+    return float(on_the_side(greater, less, alternative))

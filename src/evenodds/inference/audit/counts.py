@@ -8,7 +8,7 @@ statistic is read off a t distribution.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ from evenodds.errors import InputError
 from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain, read_labels
 from evenodds.rows.memory import read_groups
 from evenodds.validation import FloatArray, check_whole, join_quoted
+
+Quantity = Literal["asymmetry", "alpha", "beta"]
 
 # Beyond so many rows one more or less is lost in rounding.
 MOST_ROWS = 10**12
@@ -35,6 +37,11 @@ class Flips:
     flipped_negative: int
 
     @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """The four counts, in this order."""
+        return self.n_positive, self.flipped_positive, self.n_negative, self.flipped_negative
+
+    @property
     def alpha(self) -> float:
         """Share of the true positives that are labelled negative."""
         return self.flipped_positive / self.n_positive
@@ -43,6 +50,11 @@ class Flips:
     def beta(self) -> float:
         """Share of the true negatives that are labelled positive."""
         return self.flipped_negative / self.n_negative
+
+    @property
+    def asymmetry(self) -> float:
+        """How much more often negatives are flipped."""
+        return self.beta - self.alpha
 
     @property
     def n_rows(self) -> int:
@@ -65,23 +77,23 @@ class Flips:
         flipped = (self.flipped_positive + self.flipped_negative) / self.n_rows
         return min(self.n_positive, self.n_negative) * min(flipped, 1 - flipped)
 
-    def mirrored(self) -> "Flips":
-        """Return the table with classes swapped and flips counted as stays: the same question."""
-        return Flips(
-            self.n_negative,
-            self.n_negative - self.flipped_negative,
-            self.n_positive,
-            self.n_positive - self.flipped_positive,
-        )
-
     def reversed(self) -> "Flips":
         """Return the table with flips counted as stays: the question asked the other way."""
+        stays = self.n_positive - self.flipped_positive, self.n_negative - self.flipped_negative
+        return Flips(self.n_positive, stays[0], self.n_negative, stays[1])
+
+    def mirrored(self) -> "Flips":
+        """Return the table with classes swapped and flips counted as stays: the same question."""
+        other = self.reversed()
         return Flips(
-            self.n_positive,
-            self.n_positive - self.flipped_positive,
-            self.n_negative,
-            self.n_negative - self.flipped_negative,
+            other.n_negative, other.flipped_negative, other.n_positive, other.flipped_positive
         )
+
+    @classmethod
+    def of_cells(cls, cells: Iterable[int]) -> "Flips":
+        """Count from the rows of each cell, numbered twice the true label plus the given one."""
+        negative, to_positive, to_negative, positive = map(int, cells)
+        return cls(positive + to_negative, to_negative, negative + to_positive, to_positive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,65 +105,65 @@ class AuditedLabels:
     positive: Any
     negative: Any
 
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The cell of each row, as `Flips.of_cells` numbers them."""
+        return 2 * self.true + self.given.astype(np.int64)
+
     def flips(self) -> Flips:
         """Count the rows."""
-        n_positive = int(np.count_nonzero(self.true))
-        flipped_positive = int(np.count_nonzero(self.true & ~self.given))
-        return Flips(
-            n_positive=n_positive,
-            flipped_positive=flipped_positive,
-            n_negative=len(self.true) - n_positive,
-            flipped_negative=int(np.count_nonzero(self.given)) - n_positive + flipped_positive,
+        return Flips.of_cells(np.bincount(self.cells, minlength=4))
+
+
+def read_pair(
+    true: Any, given: Any, called: tuple[str, str] = ("true", "given")
+) -> dict[str, NDArray[Any]]:
+    """Return both labels of the same rows by their names, one column each."""
+    columns = [label_column(*named) for named in zip((true, given), called, strict=True)]
+    lengths = [len(column) for column in columns]
+    if lengths[0] != lengths[1]:
+        raise InputError(
+            f"{called[0]} has {lengths[0]:,} labels but {called[1]} has {lengths[1]:,}: give both "
+            "labels of each audited row, in the same order."
         )
+    if lengths[0] == 0:
+        raise InputError(f"{called[0]} is empty: give the labels of at least one audited row.")
+    return dict(zip(called, columns, strict=True))
 
 
 def read_audited(true: Any, given: Any, positive: Any = None) -> AuditedLabels:
     """Check that both columns hold the same two labels, and decide which one is positive."""
-    columns = {"true": label_column(true, "true"), "given": label_column(given, "given")}
-    if len(columns["true"]) != len(columns["given"]):
-        raise InputError(
-            f"true has {len(columns['true']):,} labels but given has {len(columns['given']):,}: "
-            "give both labels of each audited row, in the same order."
-        )
-    if len(columns["true"]) == 0:
-        raise InputError("true is empty: give the labels of at least one audited row.")
+    columns = read_pair(true, given)
     labels = {name: distinct_labels(values, name) for name, values in columns.items()}
-    chosen, other = _two_labels(labels, positive)
-    return AuditedLabels(
-        true=np.asarray(columns["true"] == chosen),
-        given=np.asarray(columns["given"] == chosen),
-        positive=plain(chosen),
-        negative=plain(other),
-    )
-
-
-def _two_labels(labels: dict[str, list[Any]], positive: Any) -> tuple[Any, Any]:
-    """Return the positive and the negative label that both columns share."""
+    shown = {
+        name: join_quoted([plain(label) for label in found], limit=5)
+        for name, found in labels.items()
+    }
     for name, found in labels.items():
         if len(found) > 2:
-            shown = join_quoted([plain(label) for label in found], limit=5)
             raise InputError(
-                f"{name} has {len(found)} distinct labels ({shown}) but this test needs 2: keep "
-                "the rows of two of them, or use confusion_test."
+                f"{name} has {len(found)} distinct labels ({shown[name]}) but this test needs 2: "
+                "keep the rows of two of them, or use confusion_test."
             )
-    both = [*labels["true"], *(label for label in labels["given"] if label not in labels["true"])]
+    both = list(dict.fromkeys([*labels["true"], *labels["given"]]))
     if len(both) > 2:
-        own = {
-            name: join_quoted([plain(label) for label in found]) for name, found in labels.items()
-        }
         raise InputError(
-            f"true has {own['true']} but given has {own['given']}: write the two classes in the "
-            "same words in both."
+            f"true has {shown['true']} but given has {shown['given']}: write the two classes in "
+            "the same words in both."
         )
     if len(both) == 1:
         raise InputError(
-            f"true and given hold one label only ({plain(both[0])!r}): audit rows of both classes."
+            f"true and given hold one label only ({shown['true']}): audit rows of both classes."
         )
     refuse_lookalikes(both, "true and given")
     pair = read_labels(np.array(both, dtype=object), positive, "true")
-    other = next(label for label in both if plain(label) == pair.negative)
-    chosen = next(label for label in both if plain(label) == pair.positive)
-    return chosen, other
+    chosen = both[int(np.argmax(pair.values))]
+    return AuditedLabels(
+        true=np.asarray(columns["true"] == chosen),
+        given=np.asarray(columns["given"] == chosen),
+        positive=pair.positive,
+        negative=pair.negative,
+    )
 
 
 def refuse_lookalikes(values: list[Any], name: str) -> None:
@@ -164,20 +176,32 @@ def refuse_lookalikes(values: list[Any], name: str) -> None:
         )
 
 
-def check_both_classes(flips: Flips, positive: Any, negative: Any) -> None:
-    """Refuse an audit in which a class was never true: nothing is known of its flips."""
-    for count, label in ((flips.n_positive, positive), (flips.n_negative, negative)):
-        if count == 0:
+def check_both_classes(flips: Flips, sampled_by: str, labels: AuditedLabels) -> None:
+    """Refuse an audit in which a class was never true, or by given class never given."""
+    for truly, labelled, label in (
+        (flips.n_positive, flips.given_positive, labels.positive),
+        (flips.n_negative, flips.given_negative, labels.negative),
+    ):
+        if truly == 0:
             raise InputError(
                 f"no audited row is truly {label!r}, so nothing is known of how often "
                 "that class is flipped: audit rows until both classes are there."
             )
+        if labelled == 0 and sampled_by == "given":
+            raise InputError(
+                f"no audited row is labelled {label!r}: an audit by given class needs rows of "
+                "both labels."
+            )
 
 
 def read_given_counts(
-    given_counts: Any, flips: Flips, positive: Any, negative: Any
-) -> tuple[int, int]:
-    """Return how many rows of the whole data are labelled negative and positive."""
+    given_counts: Any, sampled_by: str, flips: Flips, labels: AuditedLabels
+) -> tuple[int, int] | None:
+    """Return rows of the whole data labelled negative and positive; None unless by given class."""
+    if sampled_by != "given":
+        refuse_needless_counts(given_counts, sampled_by)
+        return None
+    negative, positive = labels.negative, labels.positive
     if given_counts is None:
         raise InputError(
             "given_counts is missing: rows audited by given class say nothing of how many rows "
@@ -186,8 +210,7 @@ def read_given_counts(
         )
     if isinstance(given_counts, Mapping):
         named = {str(plain(key)): value for key, value in given_counts.items()}
-        wanted = {str(negative), str(positive)}
-        if set(named) != wanted or len(given_counts) > len(named):
+        if set(named) != {str(negative), str(positive)} or len(given_counts) > len(named):
             names = join_quoted(given_counts) if given_counts else "no label"
             raise InputError(
                 f"given_counts names {names} but the labels are "
@@ -201,38 +224,21 @@ def read_given_counts(
                 f"given_counts holds {len(pair)} numbers but must hold 2: rows labelled "
                 f"{negative!r}, then rows labelled {positive!r}."
             )
-    audited = (flips.given_negative, flips.given_positive)
-    counts = []
-    for value, seen, label in zip(pair, audited, (negative, positive), strict=True):
-        count = _check_count(value, label)
-        if count < seen:
-            raise InputError(
-                f"given_counts says that {count:,} rows are labelled {label!r}, but {seen:,} of "
-                "them were audited: count the whole data, audited rows included."
-            )
-        counts.append(count)
-    return counts[0], counts[1]
+    return (
+        _check_count(pair[0], flips.given_negative, negative),
+        _check_count(pair[1], flips.given_positive, positive),
+    )
 
 
-def _check_count(value: Any, label: Any) -> int:
-    """Return a count of the whole data, within what arithmetic tells apart."""
-    if isinstance(value, int | np.integer) and value > MOST_ROWS:
+def _check_count(value: Any, audited: int, label: Any) -> int:
+    """Return how many rows of the whole data have a label, audited rows included."""
+    count = check_whole(value, f"given_counts of {label!r}", at_least=1, at_most=MOST_ROWS)
+    if count < audited:
         raise InputError(
-            f"given_counts of {label!r} is above {MOST_ROWS:,}: no data has so many rows. Give "
-            "the counts of the whole data."
+            f"given_counts says that {count:,} rows are labelled {label!r}, but {audited:,} of "
+            "them were audited: count the whole data, audited rows included."
         )
-    count = check_whole(value, f"given_counts of {label!r}", at_least=1)
-    return count if count <= MOST_ROWS else _check_count(count, label)
-
-
-def check_both_given(flips: Flips, positive: Any, negative: Any) -> None:
-    """Refuse an audit by given class that looked at one of them only."""
-    for count, label in ((flips.given_positive, positive), (flips.given_negative, negative)):
-        if count == 0:
-            raise InputError(
-                f"no audited row is labelled {label!r}: an audit by given class needs rows of "
-                "both labels."
-            )
+    return count
 
 
 def refuse_needless_counts(given_counts: Any, sampled_by: str) -> None:
@@ -243,8 +249,6 @@ def refuse_needless_counts(given_counts: Any, sampled_by: str) -> None:
             f"{sampled_by!r}: leave it out, or say that rows were drawn by given label."
         )
 
-
-Quantity = Literal["asymmetry", "alpha", "beta"]
 
 MOST_DEGREES = 1e6
 SMALLEST = 1e-300
@@ -311,10 +315,12 @@ def degrees_of_freedom(groupings: Groupings, quantity: Quantity = "asymmetry") -
     return min((one.degrees[place] for one in groupings), default=MOST_DEGREES)
 
 
-def as_normal(statistic: float, degrees: float) -> float:
-    """Return the normal deviate whose p-value is that of a t statistic."""
-    tail = max(float(stdtr(degrees, -abs(statistic))), SMALLEST)
-    return math.copysign(float(-ndtri(tail)), statistic)
+def as_normal(z: float, groupings: Groupings, quantity: Quantity = "asymmetry") -> float:
+    """Return z, with groups the normal deviate whose p-value is that of a t statistic."""
+    if not groupings:
+        return z
+    tail = float(stdtr(degrees_of_freedom(groupings, quantity), -abs(z)))
+    return math.copysign(float(-ndtri(max(tail, SMALLEST))), z)
 
 
 def worth(groupings: Groupings, n_rows: int, rate: Quantity, level: float) -> float:
@@ -336,59 +342,48 @@ AT_ODDS = 0.5
 MOST_WAYS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class GroupedRows:
-    """Audited rows and their groups, numbered 0, 1, 2, ... in each grouping."""
+Ways = Sequence[NDArray[np.int64]]  # groups of each row, numbered 0, 1, 2, ..., in each grouping
 
-    groups: tuple[NDArray[np.int64], ...]
-    labels: AuditedLabels
 
-    @classmethod
-    def read(cls, groups: Any, labels: AuditedLabels) -> "GroupedRows | None":
-        """Check one column of groups, or two; None without groups."""
-        if groups is None:
-            return None
-        n_rows = len(labels.true)
-        ways = list(groups) if _is_several(groups, n_rows) else [groups]
-        if len(ways) > MOST_WAYS:
-            raise InputError(
-                f"groups holds {len(ways)} columns but takes one or two: a group for each row, or "
-                "a pair of such columns, such as (items, annotators)."
+def read_ways(groups: Any, n_rows: int) -> Ways | None:
+    """Check one column of groups, or two; None without groups."""
+    if groups is None:
+        return None
+    ways = [groups]
+    if isinstance(groups, tuple | list) and len(groups) not in (0, n_rows):
+        # Groups of rows may themselves be tuples, such as (patient, day).
+        single = (isinstance(part, str | bytes) or not hasattr(part, "__len__") for part in groups)
+        ways = ways if any(single) else list(groups)
+    if len(ways) > MOST_WAYS:
+        raise InputError(
+            f"groups holds {len(ways)} columns but takes one or two: a group for each row, or "
+            "a pair of such columns, such as (items, annotators)."
+        )
+    whose = f"there are {n_rows:,} audited rows"
+    return [read_groups(way, n_rows, whose=whose)[0] for way in ways]
+
+
+def groupings_of(
+    ways: Ways, labels: AuditedLabels, given_counts: tuple[int, int] | None = None
+) -> Groupings:
+    """Measure how rows go together in each grouping; a grouping without pairs is left out.
+
+    By given class an audited row stands for as many rows of the data as `given_counts` say.
+    """
+    true, given = labels.true, labels.given
+    flipped, weights = true != given, np.ones(len(true))
+    if given_counts is not None:
+        weights = (np.array(given_counts) / np.bincount(given, minlength=2))[given.astype(np.intp)]
+    found = []
+    for codes in ways:
+        sizes = np.bincount(codes)
+        if sizes.max() > 1:
+            positive, negative = (
+                ClassInGroups.of(codes[rows], flipped[rows], weights[rows], len(sizes))
+                for rows in (true, ~true)
             )
-        whose = f"there are {n_rows:,} audited rows"
-        return cls(tuple(read_groups(way, n_rows, whose=whose)[0] for way in ways), labels)
-
-    def groupings(self, given_counts: tuple[int, int] | None = None) -> Groupings:
-        """Measure how rows go together in each grouping; a grouping without pairs is left out.
-
-        By given class an audited row stands for as many rows of the data as `given_counts` say.
-        """
-        true, given = self.labels.true, self.labels.given
-        flipped, weights = true != given, np.ones(len(true))
-        if given_counts is not None:
-            audited = np.count_nonzero(~given), np.count_nonzero(given)
-            weights = np.where(
-                given, given_counts[1] / audited[1], given_counts[0] / audited[0]
-            ).astype(np.float64)
-        found = []
-        for codes in self.groups:
-            n_groups, largest = int(codes.max()) + 1, int(np.bincount(codes).max())
-            if largest > 1:
-                positive, negative = (
-                    ClassInGroups.of(codes[rows], flipped[rows], weights[rows], n_groups)
-                    for rows in (true, ~true)
-                )
-                found.append(_grouping(positive, negative, largest))
-        return tuple(found)
-
-
-def _is_several(groups: Any, n_rows: int) -> bool:
-    """Tell a tuple or list of columns from one column of groups."""
-    if not isinstance(groups, tuple | list):
-        return False
-    columns = [hasattr(part, "__len__") and not isinstance(part, str | bytes) for part in groups]
-    # Groups of rows may themselves be tuples, such as (patient, day).
-    return len(columns) > 0 and all(columns) and len(groups) != n_rows
+            found.append(_grouping(positive, negative, int(sizes.max())))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,9 +458,7 @@ def _grouping(positive: ClassInGroups, negative: ClassInGroups, largest: int) ->
     """Return the correlations within groups, and how surely they are known."""
     classes = positive, negative
     sums = [one.seen_and_possible() for one in classes]
-    possible = sum(one.spread * parts[1] for one, parts in zip(classes, sums, strict=True))
-    seen = sum(one.spread * parts[0] for one, parts in zip(classes, sums, strict=True))
-    both = _within_one(seen / possible) if possible > 0 else 1.0
+    both = _ratio(*(np.array([one.spread for one in classes]) @ sums), otherwise=1.0)
     rho = [_leaning_up(one, parts, both) for one, parts in zip(classes, sums, strict=True)]
     between = _between(positive, negative, math.sqrt(rho[0] * rho[1]))
     shares = [
@@ -499,7 +492,7 @@ def _leaning_up(one: ClassInGroups, parts: tuple[float, float], both: float) -> 
     First to that of both classes; then to 1, since few flips can hide that they come in whole
     groups, and none say nothing.
     """
-    own = _within_one(parts[0] / parts[1]) if parts[1] > 0 else 0.0
+    own = _ratio(*parts, otherwise=0.0)
     own += max(both - own, 0.0) * OWN_GROUPS / (OWN_GROUPS + one.n_flipped)
     return own + (1 - own) * AT_ODDS / (AT_ODDS + one.at_odds)
 
@@ -522,13 +515,11 @@ def _degrees(shares: FloatArray, of_rows: FloatArray) -> float:
 
     What rows add by themselves needs no estimate, so groups of one row cost nothing.
     """
-    uncertain = float((shares**2 - of_rows).sum())
-    total = float(shares.sum())
-    if uncertain <= total**2 / MOST_DEGREES:
-        return MOST_DEGREES
-    return max(total**2 / uncertain - 1, 1.0)
+    uncertain, total = float((shares**2 - of_rows).sum()), float(shares.sum())
+    known = uncertain <= total**2 / MOST_DEGREES
+    return MOST_DEGREES if known else max(total**2 / uncertain - 1, 1.0)
 
 
-def _within_one(correlation: float) -> float:
-    """Return a correlation that is no less than 0 and no more than 1."""
-    return min(max(correlation, 0.0), 1.0)
+def _ratio(seen: float, possible: float, *, otherwise: float) -> float:
+    """Return a correlation from 0 to 1, or something else where nothing can be seen of it."""
+    return min(max(float(seen / possible), 0.0), 1.0) if possible > 0 else otherwise

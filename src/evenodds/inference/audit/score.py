@@ -27,7 +27,6 @@ from evenodds.inference.audit.counts import (
     Quantity,
     added_variance,
     as_normal,
-    degrees_of_freedom,
 )
 from evenodds.validation import FloatArray
 
@@ -86,31 +85,44 @@ def score_z(
     return np.asarray(gap / standard_error)
 
 
-def flips_z(flips: Flips, asymmetry: float, groupings: Groupings = ()) -> float:
-    """Return z of one audit for a hypothesised asymmetry.
+@dataclass(frozen=True, slots=True)
+class AuditByTrue:
+    """Counts of an audit drawn at random, or by true class."""
 
-    With groups, its variance grows by what pairs of rows in one group add, at the same rates,
-    and it is the normal deviate of a t statistic.
-    """
-    counts = flips.n_positive, flips.flipped_positive, flips.n_negative, flips.flipped_negative
-    z = float(score_z(*counts, asymmetry))
-    if not groupings:
-        return z
-    alpha, beta = (float(rate) for rate in constrained_rates(*counts, asymmetry))
-    return as_normal(
-        z / np.sqrt(_design_effect(flips, groupings, alpha, beta)), degrees_of_freedom(groupings)
-    )
+    flips: Flips
+    groupings: Groupings = ()
+
+    @property
+    def seen(self) -> Flips:
+        """What has the flip rates as observed."""
+        return self.flips
+
+    def z(self, asymmetry: float) -> float:
+        """Return z for a hypothesised asymmetry.
+
+        With groups, its variance grows by what pairs of rows in one group add, at the same rates,
+        and it is the normal deviate of a t statistic.
+        """
+        z = float(score_z(*self.flips.counts, asymmetry))
+        if self.groupings:
+            alpha, beta = constrained_rates(*self.flips.counts, asymmetry)
+            z /= np.sqrt(self.design_effect(float(alpha), float(beta)))
+        return as_normal(z, self.groupings)
+
+    def design_effect(self, alpha: float = 0.5, beta: float = 0.5) -> float:
+        """Return how many times the variance is that of independent rows, at two flip rates.
+
+        It is the same at all that are equal.
+        """
+        flips = self.flips
+        variance = alpha * (1 - alpha) / flips.n_positive + beta * (1 - beta) / flips.n_negative
+        added = added_variance(self.groupings, alpha, beta)
+        return 1 + added / variance if variance > 0 else 1.0
 
 
-def design_effect(flips: Flips, groupings: Groupings) -> float:
-    """Return how many times the variance is that of independent rows, where flips are equal."""
-    return _design_effect(flips, groupings, 0.5, 0.5)  # the same at any rate
-
-
-def _design_effect(flips: Flips, groupings: Groupings, alpha: float, beta: float) -> float:
-    """Return how many times the variance is that of independent rows, at two flip rates."""
-    variance = alpha * (1 - alpha) / flips.n_positive + beta * (1 - beta) / flips.n_negative
-    return 1 + added_variance(groupings, alpha, beta) / variance if variance > 0 else 1.0
+def binomial_logs(hits: Any, n: Any, chances: Any) -> FloatArray:
+    """Return binomial log-likelihoods, less the ways to choose."""
+    return np.asarray(xlogy(hits, chances) + xlog1py(n - hits, -chances))
 
 
 def rates_between(low: float, high: float, n_rates: int) -> FloatArray:
@@ -129,6 +141,17 @@ LEAST_ROOT = 0.05
 NEARLY_ZERO = 1e-12
 
 
+def true_share(wrong_positive: Any, wrong_negative: Any, share: float) -> Any:
+    """Return the share of rows that are truly positive, from the errors among given labels."""
+    return wrong_negative * (1 - share) + (1 - wrong_positive) * share
+
+
+def flip_rates(wrong_positive: Any, wrong_negative: Any, share: float) -> tuple[Any, Any]:
+    """Return alpha and beta, from the errors among given labels and the share of positive ones."""
+    prior = true_share(wrong_positive, wrong_negative, share)
+    return wrong_negative * (1 - share) / prior, wrong_positive * share / (1 - prior)
+
+
 @dataclass(frozen=True, slots=True)
 class GivenSample:
     """Shares that are estimated directly: errors among given labels, and positive labels."""
@@ -143,26 +166,35 @@ class GivenSample:
         return np.array([self.wrong_positive, self.wrong_negative, self.positive_share])
 
     @property
-    def prior(self) -> float:
-        """Share of rows that are truly positive."""
-        q1, q0, s = self.vector
-        return float(q0 * (1 - s) + (1 - q1) * s)
-
-    @property
     def alpha(self) -> float:
         """Share of the true positives that are labelled negative."""
-        return self.wrong_negative * (1 - self.positive_share) / self.prior
+        return float(flip_rates(*self.vector)[0])
 
     @property
     def beta(self) -> float:
         """Share of the true negatives that are labelled positive."""
-        return self.wrong_positive * self.positive_share / (1 - self.prior)
+        return float(flip_rates(*self.vector)[1])
+
+    @property
+    def asymmetry(self) -> float:
+        """How much more often negatives are flipped."""
+        return self.beta - self.alpha
+
+    @classmethod
+    def of(cls, alpha: float, beta: float, prior: float) -> "GivenSample":
+        """Return what flip rates and the true share of positives make of the shares."""
+        share = beta + (1 - alpha - beta) * prior
+        return cls(
+            wrong_positive=min((1 - prior) * beta / share, 1.0) if share > 0 else 0.0,
+            wrong_negative=min(prior * alpha / (1 - share), 1.0) if share < 1 else 0.0,
+            positive_share=min(max(share, 0.0), 1.0),
+        )
 
     def gradient(self, quantity: Quantity) -> FloatArray:
         """Return the derivatives of a flip rate, or of their difference, in the shares."""
         q1, q0, s = self.vector
         spread = s * (1 - s)
-        prior = min(max(self.prior, NEARLY_ZERO), 1 - NEARLY_ZERO)
+        prior = _inside(true_share(q1, q0, s))
         alpha = np.array([q0 * spread, (1 - q1) * spread, -q0 * (1 - q1)]) / prior**2
         beta = np.array([(1 - q0) * spread, q1 * spread, q1 * (1 - q0)]) / (1 - prior) ** 2
         return {"alpha": alpha, "beta": beta, "asymmetry": beta - alpha}[quantity]
@@ -210,13 +242,11 @@ class AuditByGiven:
         one group add.
         """
         fit = self.constrained(value, quantity)
-        gradient = fit.gradient(quantity)
-        shares = fit.vector
-        variance = self._variance(fit, quantity)
+        variance = self.variance(fit, fit, quantity)
         variance += added_variance(self.groupings, fit.alpha, fit.beta, quantity)
-        distance = float(gradient @ (self.seen.vector - shares))
+        distance = float(fit.gradient(quantity) @ (self.seen.vector - fit.vector))
         standard_error = max(np.sqrt(variance), abs(distance) / LARGEST_Z, 1e-150)
-        z = self._as_normal(float(distance / standard_error), quantity)
+        z = as_normal(float(distance / standard_error), self.groupings, quantity)
         return Slanting(z, float(-1 / standard_error))
 
     def root_at(self, value: float, quantity: Quantity = "asymmetry") -> Slanting:
@@ -225,11 +255,10 @@ class AuditByGiven:
         It needs no variance, which may vanish under the hypothesis.
         """
         fit, seen = self.constrained(value, quantity), self.seen
-        estimates = {"alpha": seen.alpha, "beta": seen.beta, "asymmetry": seen.beta - seen.alpha}
-        gap = estimates[quantity] - value
+        gap = getattr(seen, quantity) - value
         size = float(np.sqrt(max(2 * (self._fitted(seen) - self._fitted(fit)), 0.0)))
         size /= float(np.sqrt(self.design_effect(quantity)))
-        z = self._as_normal(float(np.sign(gap)) * size, quantity)
+        z = as_normal(float(np.sign(gap)) * size, self.groupings, quantity)
         return Slanting(z, -max(size, LEAST_ROOT) / max(abs(gap), 1e-3))
 
     def design_effect(self, quantity: Quantity = "asymmetry") -> float:
@@ -242,18 +271,15 @@ class AuditByGiven:
         wrong = (self.sizes[:2] * self.seen.vector[:2] + 0.5) / (self.sizes[:2] + 1)
         sample = GivenSample(float(wrong[0]), float(wrong[1]), self.seen.positive_share)
         added = added_variance(self.groupings, sample.alpha, sample.beta, quantity)
-        return 1 + added / self._variance(sample, quantity)
+        return 1 + added / self.variance(sample, sample, quantity)
 
-    def _variance(self, sample: GivenSample, quantity: Quantity) -> float:
-        """Return the variance of a flip rate, or of their difference, for independent rows."""
+    def variance(self, at: GivenSample, sample: GivenSample, quantity: Quantity) -> float:
+        """Return the variance of a flip rate, or their difference, linear at some shares.
+
+        It is that of independent rows, drawn with the shares of `sample`.
+        """
         shares = sample.vector
-        return float(sample.gradient(quantity) ** 2 @ (shares * (1 - shares) / self.sizes))
-
-    def _as_normal(self, z: float, quantity: Quantity) -> float:
-        """Return z, with groups the normal deviate of a t statistic."""
-        if not self.groupings:
-            return z
-        return as_normal(z, degrees_of_freedom(self.groupings, quantity))
+        return float(at.gradient(quantity) ** 2 @ (shares * (1 - shares) / self.sizes))
 
     def _fitted(self, sample: GivenSample) -> float:
         """Return the log-likelihood of the three shares."""
@@ -261,7 +287,7 @@ class AuditByGiven:
         shares = np.clip(sample.vector, 0.0, 1.0)
         # A share that the fit puts at 0 or 1 against the counts is a hair inside.
         inside = np.where((hits > 0) & (hits < sizes), _inside(shares), shares)
-        return float((xlogy(hits, inside) + xlog1py(sizes - hits, -inside)).sum())
+        return float(binomial_logs(hits, sizes, inside).sum())
 
     def constrained(self, value: float, quantity: Quantity = "asymmetry") -> GivenSample:
         """Return the likeliest shares under a hypothesis, searched along its line of rates."""
@@ -269,24 +295,24 @@ class AuditByGiven:
         if quantity != "asymmetry":
             low, high = 0.0, 1.0
         points = rates_between(low, high, LINE_POINTS)
-        alphas, betas = _line(points, value, quantity)
-        priors = self._priors(alphas, betas)
-        best = int(np.argmax(self._log_likelihood(alphas, betas, priors)))
-        left, right = max(best - 1, 0), min(best + 1, LINE_POINTS - 1)
+
+        def along(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+            alphas, betas = _line(points, value, quantity)
+            return alphas, betas, self._priors(alphas, betas)
 
         def slope(point: float) -> float:
-            alpha, beta = _line(np.array([point]), value, quantity)
-            return float(self._slope(alpha, beta, self._priors(alpha, beta), quantity)[0])
+            return float(self._slope(*along(np.array([point])), quantity)[0])
 
+        best = int(np.argmax(self._log_likelihood(*along(points))))
         found = points[best]
         # At an end of the line the slope may be infinite; step inside by a hair.
         hair = 1e-13 * (high - low)
-        ends = max(points[left], low + hair), min(points[right], high - hair)
-        slopes = slope(ends[0]), slope(ends[1])
-        if slopes[0] > 0 > slopes[1]:
+        left, right = points[max(best - 1, 0)], points[min(best + 1, LINE_POINTS - 1)]
+        ends = max(left, low + hair), min(right, high - hair)
+        if slope(ends[0]) > 0 > slope(ends[1]):
             found = brentq(slope, *ends, xtol=1e-16, rtol=1e-14)
-        alpha, beta = _line(np.array([found]), value, quantity)
-        return _shares(float(alpha[0]), float(beta[0]), float(self._priors(alpha, beta)[0]))
+        alpha, beta, prior = along(np.array([found]))
+        return GivenSample.of(float(alpha[0]), float(beta[0]), float(prior[0]))
 
     def _priors(self, alphas: FloatArray, betas: FloatArray) -> FloatArray:
         """Return the likeliest true share of positives for each pair of flip rates.
@@ -342,17 +368,13 @@ class AuditByGiven:
         self, alphas: FloatArray, betas: FloatArray, priors: FloatArray
     ) -> FloatArray:
         """Return the log-likelihood of the audit and of the counts."""
-        flips = self.flips
+        flips, (others_negative, others_positive) = self.flips, self._others
         share, _ = self._pull(alphas, betas, priors)
         return np.asarray(
-            xlogy(flips.n_positive, priors)
-            + xlog1py(flips.n_negative, -priors)
-            + xlogy(flips.flipped_positive, alphas)
-            + xlog1py(flips.n_positive - flips.flipped_positive, -alphas)
-            + xlogy(flips.flipped_negative, betas)
-            + xlog1py(flips.n_negative - flips.flipped_negative, -betas)
-            + self._others[1] * np.log(share)
-            + self._others[0] * np.log1p(-share)
+            binomial_logs(flips.n_positive, flips.n_rows, priors)
+            + binomial_logs(flips.flipped_positive, flips.n_positive, alphas)
+            + binomial_logs(flips.flipped_negative, flips.n_negative, betas)
+            + binomial_logs(others_positive, others_positive + others_negative, share)
         )
 
 
@@ -370,16 +392,6 @@ def _odds_slope(flipped: int, n: int, rates: FloatArray) -> FloatArray:
     return np.asarray(flipped / inside - (n - flipped) / (1 - inside))
 
 
-def _shares(alpha: float, beta: float, prior: float) -> GivenSample:
-    """Return what flip rates and prior make of the shares that are seen."""
-    share = beta + (1 - alpha - beta) * prior
-    return GivenSample(
-        wrong_positive=min((1 - prior) * beta / share, 1.0) if share > 0 else 0.0,
-        wrong_negative=min(prior * alpha / (1 - share), 1.0) if share < 1 else 0.0,
-        positive_share=min(max(share, 0.0), 1.0),
-    )
-
-
-def _inside(values: FloatArray) -> FloatArray:
+def _inside(values: Any) -> FloatArray:
     """Return shares or rates a hair inside 0 and 1."""
-    return np.clip(values, NEARLY_ZERO, 1 - NEARLY_ZERO)
+    return np.asarray(np.clip(values, NEARLY_ZERO, 1 - NEARLY_ZERO))

@@ -1,7 +1,7 @@
 """The contour test: which noise do these labels have?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,8 +15,7 @@ from evenodds.inference.contour.ladder import (
     Estimates,
     NoiseFit,
     agreement,
-    fit_class_conditional,
-    fit_uniform,
+    fit_noise,
     group_anchors,
     one_sided_clean,
     wider_noise,
@@ -138,26 +137,41 @@ def direction_check(line: NoiseFit) -> Diagnostic | None:
     """Doubt a line that does not rise, or asks for a flip rate below zero; no noise does."""
     slope = 1 - float(line.rates.sum())
     spread = float(line.covariance.sum()) ** 0.5
-    if slope < FAR_FROM_ZERO * spread:
-        return _no_rise(slope, spread)
-    spreads = line.covariance.diagonal() ** 0.5
-    distances = line.rates / spreads
+    distances = line.rates / line.covariance.diagonal() ** 0.5
     name, distance = min(zip(("alpha", "beta"), distances, strict=True), key=lambda x: x[1])
-    if float(distance) >= -FAR_FROM_ZERO:
+    statistic = slope
+    if slope < -FAR_FROM_ZERO * spread:
+        message = (
+            "The line falls: the stated posteriors, or the labels, are the wrong way round "
+            f"(alpha + beta is {1 - slope:.2f}, and noise keeps it below 1). Check which label is "
+            "the positive one, and give it as positive=."
+        )
+    elif slope < FAR_FROM_ZERO * spread:
+        message = (
+            f"The line is nearly flat: alpha + beta is {1 - slope:.2f}, give or take "
+            f"{spread:.2f}, so it may be 1, where labels say nothing of the true class. Check that "
+            "labels and anchors belong together; else collect more rows, or anchors nearer to 0 "
+            "and 1."
+        )
+    elif distance < -FAR_FROM_ZERO:
+        statistic = float(distance)
+        message = (
+            f"The line puts {name} {-distance:.1f} standard errors below zero, which no noise "
+            "does: labels are surer than the stated posteriors. The expert may be too timid, or "
+            "the tolerance too small."
+        )
+    else:
         return None
-    message = (
-        f"The line puts {name} {-distance:.1f} standard errors below zero, which no noise does: "
-        "labels are surer than the stated posteriors. The expert may be too timid, or the "
-        "tolerance too small."
-    )
-    return Diagnostic(name="direction", message=message, concern=True, statistic=float(distance))
+    return Diagnostic(name="direction", message=message, concern=True, statistic=statistic)
 
 
-def noise_check(rows_on_slope: float, line: NoiseFit, n_features: int) -> Diagnostic | None:
+def noise_check(rows_on_slope: float | None, line: NoiseFit, n_features: int) -> Diagnostic | None:
     """Doubt a curve whose shape few or noisy labels can hardly tell; None where they can.
 
     A row tells as much of the shape as the square of the line's slope of a clean one does.
     """
+    if rows_on_slope is None:
+        return None  # no curve was fitted
     slope = max(1 - float(line.rates.sum()), 0.0)
     clean = rows_on_slope * slope**2
     each = clean / (n_features + 1)
@@ -173,24 +187,6 @@ def noise_check(rows_on_slope: float, line: NoiseFit, n_features: int) -> Diagno
         concern=True,
         statistic=each,
     )
-
-
-def _no_rise(slope: float, spread: float) -> Diagnostic:
-    """Say that labels do not follow the stated posteriors: alpha + beta is not below 1."""
-    if slope < -FAR_FROM_ZERO * spread:
-        message = (
-            "The line falls: the stated posteriors, or the labels, are the wrong way round "
-            f"(alpha + beta is {1 - slope:.2f}, and noise keeps it below 1). Check which label is "
-            "the positive one, and give it as positive=."
-        )
-    else:
-        message = (
-            f"The line is nearly flat: alpha + beta is {1 - slope:.2f}, give or take "
-            f"{spread:.2f}, so it may be 1, where labels say nothing of the true class. Check that "
-            "labels and anchors belong together; else collect more rows, or anchors nearer to 0 "
-            "and 1."
-        )
-    return Diagnostic(name="direction", message=message, concern=True, statistic=slope)
 
 
 def impossible_check(outside: int, n_contours: int) -> Diagnostic | None:
@@ -219,23 +215,18 @@ ROWS_A_PARAMETER = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AtAnchors:
+class AtAnchors(Estimates):
     """Noisy posteriors at the anchors, and how they were found."""
 
-    posterior: FloatArray
-    covariance: FloatArray
-    engine: Engine
-    settings: dict[str, str]
-    check: Diagnostic
+    settings: dict[str, str] = field(default_factory=dict)
+    check: Diagnostic | None = None
     rows_on_slope: float | None = None
 
 
 def read_engine(engine: Any) -> Engine:
     """Return a checked engine; None is the default."""
-    if engine is None:
-        return DEFAULT
-    checked: Engine = check_choice(engine, "engine", get_args(Engine))  # type: ignore[assignment]
-    return checked
+    chosen = DEFAULT if engine is None else engine
+    return check_choice(chosen, "engine", get_args(Engine))  # type: ignore[return-value]
 
 
 def posteriors_at(rows: Rows, points: FloatArray, engine: Engine) -> AtAnchors:
@@ -268,7 +259,8 @@ def _by_spline(rows: Rows, points: FloatArray) -> AtAnchors:
         statistic=float(curve.transition),
     )
     settings = {"knots": str(len(curve.design.knots))}
-    return AtAnchors(posterior, covariance, "spline", settings, check, float(curve.transition))
+    transition = float(curve.transition)
+    return AtAnchors(posterior, covariance, rows.n_groups, settings, check, transition)
 
 
 def _by_neighbours(rows: Rows, points: FloatArray) -> AtAnchors:
@@ -278,7 +270,7 @@ def _by_neighbours(rows: Rows, points: FloatArray) -> AtAnchors:
     refuse_lonely(near, rows.n_features, f"use {INSTEAD}")
     check = replace(nearby_check(near, rows.n_features), name="neighbours")
     settings = {"bandwidth": f"{near.bandwidth:.3g}"}
-    return AtAnchors(near.posterior, near.covariance, "local", settings, check)
+    return AtAnchors(near.posterior, near.covariance, rows.n_groups, settings, check)
 
 
 # Single anchors that a result keeps for its figure.
@@ -430,15 +422,10 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
             f"anchor {int(np.argmax(lost))} lies so far outside the data that nothing can be "
             "computed there: check its features."
         )
-    at_anchors = Estimates(found.posterior, found.covariance, rows.n_groups)
-    estimates = Estimates(
-        posterior=contours.averaging @ found.posterior,
-        covariance=contours.averaging @ found.covariance @ contours.averaging.T,
-        n_groups=rows.n_groups,
-    )
-    line = fit_class_conditional(contours, estimates)
-    (alpha, beta), spread = line.rates, line.covariance
-    agreeing = agreement(contours, points, anchors.posterior, at_anchors)
+    estimates = found.averaged(contours.averaging)
+    line = fit_noise("class-conditional", contours, estimates)
+    alpha, beta = line.rates.tolist()
+    agreeing = agreement(contours, points, anchors.posterior, found)
     rungs = _rungs(contours, estimates, line, agreeing)
     wider = wider_noise(contours, anchors.posterior, estimates)
     outside = int(((estimates.posterior < 0) | (estimates.posterior > 1)).sum())
@@ -446,9 +433,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         contours_check(contours),
         wider_check(wider, first_kept(rungs, LEVEL)),
         found.check,
-        None
-        if found.rows_on_slope is None
-        else noise_check(found.rows_on_slope, line, rows.n_features),
+        noise_check(found.rows_on_slope, line, rows.n_features),
         direction_check(line),
         agreement_check(agreeing, contours, rows.n_features),
         impossible_check(outside, len(contours)),
@@ -462,16 +447,13 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         rungs=rungs,
         wider=wider,
         agreement=agreeing,
-        alpha=float(alpha),
-        beta=float(beta),
-        asymmetry=float(beta - alpha),
-        rate_covariance=(
-            (float(spread[0, 0]), float(spread[0, 1])),
-            (float(spread[1, 0]), float(spread[1, 1])),
-        ),
+        alpha=alpha,
+        beta=beta,
+        asymmetry=beta - alpha,
+        rate_covariance=tuple(tuple(row) for row in line.covariance.tolist()),  # type: ignore[arg-type]
         contours=_contours(contours, estimates),
         cases=_cases(anchors.posterior, found.posterior),
-        engine=found.engine,
+        engine=engine,
         settings=found.settings,
         positive=rows.positive,
         negative=rows.negative,
@@ -490,21 +472,21 @@ def _rungs(
 ) -> tuple[Rung, ...]:
     """Test each noise against everything above it."""
     clean, clean_pvalue = one_sided_clean(contours, estimates)
-    uniform = fit_uniform(contours, estimates)
-
-    def rung(hypothesis: Noise, statistic: float, df: int, pvalue: float | None) -> Rung:
-        return Rung(
-            hypothesis=hypothesis,
+    uniform = fit_noise("uniform", contours, estimates)
+    tested: tuple[tuple[Noise, float, int, float | None], ...] = (
+        ("clean", clean, uniform.df + 1, clean_pvalue),
+        ("uniform", uniform.statistic, uniform.df, uniform.pvalue),
+        ("class-conditional", line.statistic if line.df else 0.0, line.df, line.pvalue),
+    )
+    return tuple(
+        Rung(
+            hypothesis=noise,
             statistic=statistic,
             df=df,
             contour_pvalue=pvalue,
             pvalue=_with_agreement(pvalue, agreeing),
         )
-
-    return (
-        rung("clean", clean, uniform.df + 1, clean_pvalue),
-        rung("uniform", uniform.statistic, uniform.df, uniform.pvalue),
-        rung("class-conditional", line.statistic if line.df else 0.0, line.df, line.pvalue),
+        for noise, statistic, df, pvalue in tested
     )
 
 
@@ -523,14 +505,14 @@ def _cases(stated: FloatArray, estimates: FloatArray) -> tuple[tuple[float, floa
 
 
 def _contours(contours: Contours, estimates: Estimates) -> tuple[Contour, ...]:
-    stated_errors = np.sqrt(np.maximum(contours.covariance.diagonal(), 0))
-    errors = np.sqrt(np.maximum(estimates.covariance.diagonal(), 0))
+    variances = contours.covariance.diagonal(), estimates.covariance.diagonal()
+    stated_errors, errors = np.sqrt(np.maximum(variances, 0)).tolist()
     return tuple(
         Contour(
             stated=float(contours.stated[place]),
-            stated_error=float(stated_errors[place]),
+            stated_error=stated_errors[place],
             estimate=float(estimates.posterior[place]),
-            standard_error=float(errors[place]),
+            standard_error=errors[place],
             n_anchors=contours.counts[place],
         )
         for place in range(len(contours))

@@ -37,7 +37,6 @@ the part of d that the rung's own rates explain taken out,
 (theory page, "Contours"). Where p is small, noise of this size is ruled out.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,19 +122,17 @@ def _members(posterior: FloatArray) -> list[np.ndarray]:
     inside = np.unique(posterior[(posterior > 0) & (posterior < 1)])
     near = WIDEST if len(inside) > MOST_STATED else NEIGHBOURS
     chains = np.split(inside, np.flatnonzero(np.diff(inside) > near + HAIR) + 1)
-    edges = [part for chain in chains if len(chain) for part in _cut(chain)]
-    groups = [(posterior >= low) & (posterior <= high) for low, high in edges]
-    found = [posterior == 0, *groups, posterior == 1]
+    parts = [part for chain in chains if len(chain) for part in _cut(chain)]
+    found = [posterior == 0, *(np.isin(posterior, part) for part in parts), posterior == 1]
     return [member for member in found if member.any()]
 
 
-def _cut(chain: FloatArray) -> list[tuple[float, float]]:
-    """Return a chain of posteriors as ranges that are not too wide, each from its own values."""
-    low, high = float(chain[0]), float(chain[-1])
-    n_parts = max(int(np.ceil((high - low - HAIR) / WIDEST)), 1)
-    places = np.floor((chain - low) / max(high - low, HAIR) * n_parts * (1 - HAIR))
-    parts = [chain[places == part] for part in range(n_parts)]
-    return [(float(part[0]), float(part[-1])) for part in parts if len(part)]
+def _cut(chain: FloatArray) -> list[FloatArray]:
+    """Return a chain of posteriors as parts that are not too wide."""
+    width = float(np.ptp(chain))
+    n_parts = max(int(np.ceil((width - HAIR) / WIDEST)), 1)
+    places = np.floor((chain - chain[0]) / max(width, HAIR) * n_parts * (1 - HAIR))
+    return np.split(chain, np.flatnonzero(np.diff(places)) + 1)
 
 
 # Eigenvalues of the estimates' correlations below this share of the largest count as zero.
@@ -146,15 +143,13 @@ def directions(covariance: FloatArray) -> FloatArray:
     """Return the directions, (kept, estimates), in which estimates of this covariance vary."""
     scale = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    kept: FloatArray = vectors[:, values > ZERO * values[-1]].T / scale
-    return kept
+    return np.asarray(vectors[:, values > ZERO * values[-1]].T / scale)
 
 
 def whitener(kept: FloatArray, covariance: FloatArray) -> FloatArray:
     """Return the matrix that takes errors of this covariance to independent ones."""
     root = np.linalg.cholesky(kept @ covariance @ kept.T)
-    white: FloatArray = solve_triangular(root, kept, lower=True)
-    return white
+    return np.asarray(solve_triangular(root, kept, lower=True))
 
 
 def upper_tail(statistic: float, df: int, rank: int = 0, n_groups: int | None = None) -> float:
@@ -189,6 +184,11 @@ class Estimates:
     covariance: FloatArray
     n_groups: int | None = None
 
+    def averaged(self, weights: FloatArray) -> "Estimates":
+        """Return weighted means, one row of weights each, of estimates at single anchors."""
+        covariance = weights @ self.covariance @ weights.T
+        return Estimates(weights @ self.posterior, covariance, self.n_groups)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseFit:
@@ -208,58 +208,37 @@ class NoiseFit:
     design: FloatArray
 
 
-# What more there is than a rung: a gap at each contour, or none.
-Beyond = FloatArray | float
+# Heights of the columns X of each rung at P = 0, and their slopes in P.
+RUNGS: dict[Noise, tuple[list[float], list[float]]] = {
+    "clean": ([], []),
+    "uniform": ([1.0], [-2.0]),
+    "class-conditional": ([0.0, 1.0], [-1.0, -1.0]),
+}
 
 
-def fit_clean(contours: Contours, estimates: Estimates, beyond: Beyond = 0.0) -> NoiseFit:
-    """Set the estimates against the stated posteriors as they are."""
-    return _fit(contours, estimates, np.empty((len(contours), 0)), np.empty(0), beyond)
-
-
-def fit_uniform(contours: Contours, estimates: Estimates, beyond: Beyond = 0.0) -> NoiseFit:
-    """Fit the rate of uniform noise."""
-    columns = 1 - 2 * contours.stated[:, None]
-    return _fit(contours, estimates, columns, np.array([2.0]), beyond)
-
-
-def fit_class_conditional(
-    contours: Contours, estimates: Estimates, beyond: Beyond = 0.0
+def fit_noise(
+    noise: Noise, contours: Contours, estimates: Estimates, beyond: FloatArray | float = 0.0
 ) -> NoiseFit:
-    """Fit the two flip rates (alpha, beta): the line."""
-    return _fit(contours, estimates, _line(contours), np.ones(2), beyond)
+    """Fit a rung by generalised least squares, the weights iterated with the slope.
 
-
-def _line(contours: Contours) -> FloatArray:
-    return np.column_stack([-contours.stated, 1 - contours.stated])
-
-
-def _fit(
-    contours: Contours,
-    estimates: Estimates,
-    columns: FloatArray,
-    falls: FloatArray,
-    beyond: Beyond,
-) -> NoiseFit:
-    """Fit by generalised least squares, the weights iterated with the slope.
-
-    `falls` are what one unit of each rate takes off the slope.
+    `beyond` is what more there is than the rung: a gap at each contour.
     """
-    start = contours.stated + beyond
+    columns, start = _columns(noise, contours), contours.stated + beyond
+    slopes = np.array(RUNGS[noise][1])
     gaps = estimates.posterior - start
     kept = directions(estimates.covariance)
-    slope, rates = 1.0, np.zeros(columns.shape[1])
+    slope, rates = 1.0, np.zeros(len(slopes))
     for _ in range(MOST_ROUNDS):
         under = _covariance_under(start + columns @ rates, estimates)
         white = whitener(kept, under + slope**2 * contours.covariance)
         design = white @ columns
         rates = np.linalg.pinv(design) @ (white @ gaps)
-        before, slope = slope, 1 - float(falls @ rates)
+        before, slope = slope, 1 + float(slopes @ rates)
         if abs(slope - before) < SETTLED:
             break
     residuals = white @ (gaps - columns @ rates)
     covariance: FloatArray = np.linalg.pinv(design.T @ design).astype(np.float64)
-    rank = int(np.linalg.matrix_rank(design)) if columns.shape[1] else 0
+    rank = int(np.linalg.matrix_rank(design)) if len(slopes) else 0
     statistic, df = float(residuals @ residuals), len(white) - rank
     return NoiseFit(
         rates=rates,
@@ -273,19 +252,18 @@ def _fit(
     )
 
 
+def _columns(noise: Noise, contours: Contours) -> FloatArray:
+    """Return the columns X of a rung."""
+    heights, slopes = RUNGS[noise]
+    return np.asarray(np.array(heights) + np.outer(contours.stated, slopes))
+
+
 def _covariance_under(heights: FloatArray, estimates: Estimates) -> FloatArray:
     """Return the covariance of the estimates, widened where labels vary more at these heights."""
-    ratio = _spread_of_labels(heights) / _spread_of_labels(estimates.posterior)
-    widened = np.sqrt(np.maximum(ratio, 1.0))
-    covariance: FloatArray = estimates.covariance * np.outer(widened, widened)
-    return covariance
-
-
-def _spread_of_labels(shares: FloatArray) -> FloatArray:
-    """Return the variance of a label by the share of positive ones."""
-    kept = np.clip(shares, LEAST_SHARE, 1 - LEAST_SHARE)
-    spread: FloatArray = kept * (1 - kept)
-    return spread
+    shares = np.clip([heights, estimates.posterior], LEAST_SHARE, 1 - LEAST_SHARE)
+    spreads = shares * (1 - shares)  # of one label
+    widened = np.sqrt(np.maximum(spreads[0] / spreads[1], 1.0))
+    return np.asarray(estimates.covariance * np.outer(widened, widened))
 
 
 def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, float]:
@@ -296,9 +274,9 @@ def one_sided_clean(contours: Contours, estimates: Estimates) -> tuple[float, fl
     degrees of freedom less than there are contours, mixed by the angle between the directions
     of the two rates.
     """
-    clean = fit_clean(contours, estimates)
+    clean = fit_noise("clean", contours, estimates)
     gaps = clean.residuals
-    design = clean.whitener @ _line(contours)
+    design = clean.whitener @ _columns("class-conditional", contours)
     rank = int(np.linalg.matrix_rank(design))
     off_line = gaps - design @ (np.linalg.pinv(design) @ gaps)
     _, unexplained = nnls(design, gaps)
@@ -351,8 +329,7 @@ def _errors(contours: Contours, contrasts: FloatArray) -> FloatArray:
     # direction, and the contrasts have unit length.
     shares = (contours.averaging**2).sum(axis=1)[np.argmax(contours.averaging, axis=0)]
     together = float(contours.strayed @ (1 - shares))
-    covariance: FloatArray = contrasts @ common @ contrasts.T + together * np.eye(len(contrasts))
-    return covariance
+    return np.asarray(contrasts @ common @ contrasts.T + together * np.eye(len(contrasts)))
 
 
 def within_contours(contours: Contours, points: FloatArray, stated: FloatArray) -> FloatArray:
@@ -369,8 +346,7 @@ def within_contours(contours: Contours, points: FloatArray, stated: FloatArray) 
     if length > 0:
         centred = centred - np.outer(moved, moved @ centred) / length
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    kept: FloatArray = left[:, sizes > NO_DIFFERENCE * np.sqrt(len(points))].T
-    return kept
+    return np.asarray(left[:, sizes > NO_DIFFERENCE * np.sqrt(len(points))].T)
 
 
 def _centred(contours: Contours, values: FloatArray) -> FloatArray:
@@ -389,33 +365,25 @@ DIFFERENCE = 0.2
 # A noise with less than this share of its squared length beyond the rung looks like the rung.
 NOTHING_WIDER = 1e-6
 
-Fit = Callable[[Contours, Estimates, FloatArray], NoiseFit]
-
 
 def wider_noise(contours: Contours, stated: FloatArray, estimates: Estimates) -> tuple[Wider, ...]:
     """Set every rung against the stated noises above it; `stated` are the anchors' posteriors."""
     mean = contours.stated
-    ones = np.ones(len(contours))
+    half = np.full(len(contours), 0.5)
     hard, sure = gaps_by_difficulty(contours, stated)
-    asymmetry = (ones / 2, -ones / 2)
-    one_class = (1 - mean, -mean)  # flips of negatives alone, of positives alone
-
-    def against(rung: Noise, fit: Fit) -> Iterator[Wider]:
-        def wider(noise: str, size: float, *columns: FloatArray) -> Wider:
-            tried = [_tried(fit, contours, estimates, size * column) for column in columns]
-            return _widest(rung, noise, size, tried)
-
-        if rung == "clean":
-            yield wider("uniform", EQUAL_FLIPS, 1 - 2 * mean)
-        if rung != "class-conditional":
-            yield wider("asymmetry", DIFFERENCE, *(one_class if rung == "clean" else asymmetry))
-        yield wider("hard cases", DIFFERENCE, hard)
-        yield wider("sure cases", DIFFERENCE, sure)
-
-    return (
-        *against("clean", fit_clean),
-        *against("uniform", fit_uniform),
-        *against("class-conditional", fit_class_conditional),
+    above_all = ("hard cases", DIFFERENCE, [hard]), ("sure cases", DIFFERENCE, [sure])
+    above: dict[Noise, list[tuple[str, float, list[FloatArray]]]] = {
+        "clean": [
+            ("uniform", EQUAL_FLIPS, [1 - 2 * mean]),
+            ("asymmetry", DIFFERENCE, [1 - mean, -mean]),  # flips of one class alone
+        ],
+        "uniform": [("asymmetry", DIFFERENCE, [half, -half])],
+        "class-conditional": [],
+    }
+    return tuple(
+        _widest(rung, noise, size, [_tried(rung, contours, estimates, size * d) for d in each])
+        for rung, own in above.items()
+        for noise, size, each in (*own, *above_all)
     )
 
 
@@ -433,10 +401,10 @@ def gaps_by_difficulty(contours: Contours, stated: FloatArray) -> tuple[FloatArr
 
 
 def _tried(
-    fit: Fit, contours: Contours, estimates: Estimates, beyond: FloatArray
+    rung: Noise, contours: Contours, estimates: Estimates, beyond: FloatArray
 ) -> tuple[float, float] | None:
     """Return p-value and length of a noise beyond a rung; None where it looks like the rung."""
-    found = fit(contours, estimates, beyond)
+    found = fit_noise(rung, contours, estimates, beyond)
     noise = found.whitener @ beyond
     apart = noise - found.design @ (np.linalg.pinv(found.design) @ noise)
     length = float(np.linalg.norm(apart))

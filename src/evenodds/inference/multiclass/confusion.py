@@ -1,16 +1,17 @@
 """Tests of a whole confusion matrix: rows whose true class is known beside the given one."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from evenodds.errors import InputError
+from evenodds.inference.audit.counts import read_pair
 from evenodds.inference.results import Diagnostic, Presented, check_schema, versions_in_use
 from evenodds.rows.classes import read_classes
-from evenodds.rows.labels import label_column
 from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 
 CONFUSION_SCHEMA = 1
@@ -197,12 +198,7 @@ def confusion_of(
 
 def _counted(true: Any, given: Any, called: tuple[str, str]) -> tuple[Counts, tuple[Any, ...]]:
     """Return the table of true by given labels."""
-    lengths = [len(label_column(*named)) for named in zip((true, given), called, strict=True)]
-    if lengths[0] != lengths[1]:
-        raise InputError(
-            f"true has {lengths[0]:,} rows but given has {lengths[1]:,}: give both labels of the "
-            "same rows."
-        )
+    read_pair(true, given, called)
     known = read_classes(true, called[0], for_two="audit_test (evenodds audit)")
     codes = read_classes(given, called[1], known=known.names).codes
     counts = np.zeros((len(known.names),) * 2, dtype=np.int64)
@@ -210,36 +206,37 @@ def _counted(true: Any, given: Any, called: tuple[str, str]) -> tuple[Counts, tu
     return counts, known.names
 
 
-def _uniform(counts: Counts, draws: int, rng: np.random.Generator) -> MatrixTest:
-    """Test that flips go from every class to every other class alike."""
-    n_classes, sizes = len(counts), counts.sum(axis=1)
-    every = range(n_classes)
-    flipped = int(counts.sum() - counts.trace())
-    degrees = n_classes * (n_classes - 1) - 1
-    if flipped == 0:
-        return MatrixTest(
-            name="uniform",
-            statistic=0.0,
-            pvalue=1.0,
-            degrees_of_freedom=degrees,
-            reference="chi2",
-        )
-    statistic = float(
-        sum(_pearson(counts[[k]], k, int(sizes[k]), flipped / counts.sum())[0] for k in every)
-    )
-    least = float(sizes.min()) * flipped / counts.sum() / (n_classes - 1)
-    if least >= FEW_EXPECTED:
-        pvalue, reference = float(chdtrc(degrees, statistic)), "chi2"
+def _tested(
+    name: str, statistic: float, degrees: int, drawn: Callable[[], FloatArray] | None
+) -> MatrixTest:
+    """Compare a statistic with what was drawn under its hypothesis, else with its limiting law."""
+    if drawn is not None and degrees > 0:
+        # A hair of slack: the same table may differ in the last digit.
+        draws = drawn() >= statistic * (1 - 1e-12)
+        pvalue, reference = float((1 + draws.sum()) / (len(draws) + 1)), "Monte Carlo"
     else:
-        drawn = _uniform_draws(sizes, flipped, draws, rng)
-        pvalue, reference = _drawn_pvalue(drawn, statistic), "Monte Carlo"
+        pvalue, reference = float(chdtrc(degrees, statistic)) if degrees else 1.0, "chi2"
     return MatrixTest(
-        name="uniform",
+        name=name,
         statistic=statistic,
         pvalue=pvalue,
         degrees_of_freedom=degrees,
         reference=reference,
     )
+
+
+def _uniform(counts: Counts, draws: int, rng: np.random.Generator) -> MatrixTest:
+    """Test that flips go from every class to every other class alike."""
+    n_classes, sizes = len(counts), counts.sum(axis=1)
+    flipped = int(counts.sum() - counts.trace())
+    degrees = n_classes * (n_classes - 1) - 1
+    rate = flipped / counts.sum()
+    statistic = sum(
+        float(_pearson(counts[[k]], k, int(sizes[k]), rate)[0]) for k in range(n_classes)
+    )
+    few = 0 < float(sizes.min()) * rate / (n_classes - 1) < FEW_EXPECTED
+    drawn = partial(_uniform_draws, sizes, flipped, draws, rng) if few else None
+    return _tested("uniform", statistic, degrees, drawn)
 
 
 def _pearson(labels: Counts, own: int, size: int, rate: float) -> FloatArray:
@@ -274,29 +271,20 @@ def _balance(counts: Counts, name: str, draws: int, rng: np.random.Generator) ->
     """Test symmetry (Bowker) or equal margins (Stuart and Maxwell)."""
     upper = np.triu_indices(len(counts), 1)
     exchanged = (counts + counts.T)[upper]
-    gaps = 2.0 * counts[upper] - exchanged
     measure = _bowker if name == "symmetry" else _stuart_maxwell
-    statistic, degrees = measure(gaps[None], exchanged, len(counts))
-    if degrees == 0:
-        pvalue, reference = 1.0, "chi2"
-    elif exchanged[exchanged > 0].min() >= 2 * FEW_EXPECTED:
-        pvalue, reference = float(chdtrc(degrees, statistic[0])), "chi2"
-    else:
+    statistic, degrees = measure(2.0 * counts[upper][None] - exchanged, exchanged, len(counts))
+
+    def drawn() -> FloatArray:
         # Under symmetry each exchanged row went either way alike.
-        drawn = []
+        found = []
         for start in range(0, draws, DRAWS_AT_ONCE):
             size = (min(DRAWS_AT_ONCE, draws - start), len(exchanged))
             forth = rng.binomial(exchanged, 0.5, size=size)
-            drawn.append(measure(2.0 * forth - exchanged, exchanged, len(counts))[0])
-        pvalue = _drawn_pvalue(np.concatenate(drawn), float(statistic[0]))
-        reference = "Monte Carlo"
-    return MatrixTest(
-        name=name,
-        statistic=float(statistic[0]),
-        pvalue=pvalue,
-        degrees_of_freedom=degrees,
-        reference=reference,
-    )
+            found.append(measure(2.0 * forth - exchanged, exchanged, len(counts))[0])
+        return np.concatenate(found)
+
+    few = exchanged[exchanged > 0].min(initial=MOST_RUNS) < 2 * FEW_EXPECTED
+    return _tested(name, float(statistic[0]), degrees, drawn if few else None)
 
 
 def _bowker(gaps: FloatArray, exchanged: Counts, n_classes: int) -> tuple[FloatArray, int]:
@@ -307,19 +295,9 @@ def _bowker(gaps: FloatArray, exchanged: Counts, n_classes: int) -> tuple[FloatA
 
 def _stuart_maxwell(gaps: FloatArray, exchanged: Counts, n_classes: int) -> tuple[FloatArray, int]:
     """Return the statistics of Stuart and Maxwell, on K - 1 unless some classes never mix."""
-    covariance = np.zeros((n_classes, n_classes))
     first, second = np.triu_indices(n_classes, 1)
-    covariance[first, second] = covariance[second, first] = -exchanged
-    np.fill_diagonal(covariance, -covariance.sum(axis=1))
-    margins = np.zeros((len(gaps), n_classes))
-    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        margins[:, i] += gaps[:, pair]
-        margins[:, j] -= gaps[:, pair]
-    inverse = np.linalg.pinv(covariance)
-    statistics = np.einsum("ti,ij,tj->t", margins, inverse, margins)
+    # What a row that goes from one class to another takes from the one and adds to the other.
+    moves = np.eye(n_classes)[first] - np.eye(n_classes)[second]
+    margins, covariance = gaps @ moves, moves.T @ (exchanged[:, None] * moves)
+    statistics = np.einsum("ti,ij,tj->t", margins, np.linalg.pinv(covariance), margins)
     return np.asarray(statistics), int(np.linalg.matrix_rank(covariance))
-
-
-def _drawn_pvalue(drawn: FloatArray, statistic: float) -> float:
-    # A hair of slack: the same table may differ in the last digit.
-    return float((1 + (drawn >= statistic * (1 - 1e-12)).sum()) / (len(drawn) + 1))

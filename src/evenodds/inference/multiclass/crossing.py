@@ -37,8 +37,8 @@ class SplitAnchors:
     positive: tuple[int, ...]
     negative: tuple[int, ...]
     design: FloatArray  # anchor points on the solver's scale, with a leading 1
-    target: float  # mean of the stated log-odds
-    variance: float  # of that mean
+    targets: FloatArray | float  # the stated log-odds
+    covariance: FloatArray | float  # of their errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def gaps_at(problem: Problem, fit: ClassFit) -> Gaps:
     distances = np.empty(len(anchors))
     for number, group in enumerate(anchors):
         log_odds, gradient = split_log_odds(group, fit.point.coefficients)
-        distances[number] = log_odds - group.target
+        distances[number] = log_odds - np.mean(group.targets)
         contrasts[number, : gradient.size] = gradient
     kept = fit.nuisance
     levers = np.zeros_like(contrasts)
@@ -89,7 +89,8 @@ def gaps_at(problem: Problem, fit: ClassFit) -> Gaps:
     return Gaps(
         asymmetries=fit.point.asymmetries,
         distances=distances,
-        covariance=covariance + np.diag([group.variance for group in anchors]),
+        # The mean of a covariance matrix is the variance of the mean.
+        covariance=covariance + np.diag([float(np.mean(group.covariance)) for group in anchors]),
         pulls=-levers @ (information @ _directions(fit, problem.family)),
     )
 
@@ -116,19 +117,21 @@ def freed_fit(problem: Problem, fit: ClassFit, freed: list[int]) -> tuple[ClassF
 
 def split_log_odds(group: SplitAnchors, coefficients: FloatArray) -> tuple[float, FloatArray]:
     """Return the mean clean log-odds of a split at its anchors, and its gradient."""
-    (first, gain), (second, loss) = _sides(group, coefficients)
-    gradient = (first - second)[:, :-1].T @ group.design / len(group.design)
-    return float((gain - loss).mean()), gradient.ravel()
+    log_odds, gradients = log_odds_of_each(group, coefficients)
+    return float(log_odds.mean()), gradients.mean(axis=0)
 
 
-def side_shares(group: SplitAnchors, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return, anchor by anchor, the share that each class has of the two sides."""
-    (first, _), (second, _) = _sides(group, coefficients)
-    return first, second
+def log_odds_of_each(
+    group: SplitAnchors, coefficients: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the clean log-odds of a split at each of its anchors, and their gradients."""
+    (first, gain), (second, loss) = sides_at(group, coefficients)
+    gradients = (first - second)[:, :-1, None] * group.design[:, None, :]
+    return gain - loss, gradients.reshape(len(gradients), -1)
 
 
-def _sides(group: SplitAnchors, coefficients: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
-    """Return the shares of the classes of each side, and the log of what they add up to."""
+def sides_at(group: SplitAnchors, coefficients: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Return, anchor by anchor, the share of each class of a side, and the log of their sum."""
     linear = np.zeros((len(group.design), len(coefficients) + 1))
     linear[:, :-1] = group.design @ coefficients.T
     found = []

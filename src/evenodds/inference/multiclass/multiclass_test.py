@@ -15,15 +15,15 @@ from scipy.special import chdtrc, ndtri
 from evenodds.anchors import Anchors
 from evenodds.errors import InputError
 from evenodds.inference.asymmetry import check_rarest_class
-from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows
+from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows, range_check
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_test
 from evenodds.inference.multiclass.crossing import (
     Finding,
     Problem,
     SplitAnchors,
     each_alone,
-    side_shares,
-    split_log_odds,
+    log_odds_of_each,
+    sides_at,
     strongest_first,
 )
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
@@ -33,12 +33,11 @@ from evenodds.inference.multiclass.splits import (
     anchors_beside,
     check_scheme,
     naming,
-    read_codes,
     read_split_anchors,
     splits_of,
 )
 from evenodds.inference.noise_aware import data_notes, ignored_check
-from evenodds.inference.null_fits import AnchorEquations, equal_weights
+from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import Diagnostic
 from evenodds.model.logistic import set_up
 from evenodds.model.noisy_likelihood import NoisyProblem
@@ -47,7 +46,6 @@ from evenodds.model.softmax import (
     STEP_ROWS_A_PARAMETER,
     ClassData,
     ClassFit,
-    ClassPoint,
     FlipFamily,
     climb,
     evaluate,
@@ -118,35 +116,28 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
     With the asymmetries of all splits free: noise that leans must not look like a bend. None
     where no bend is seen, since a mild one seldom is.
     """
-    why = "rows come in groups" if problem.data.groups is not None else ""
-    why = "they are steps" if fit.is_step else why
-    if why:
+    if fit.is_step or problem.data.groups is not None:
+        why = "they are steps" if fit.is_step else "rows come in groups"
         message = f"The shape of the curves was not tested: {why}."
         return Diagnostic(name="link", message=message, concern=False)
     data, point = problem.data, fit.point
-    linear = np.clip(data.design @ point.coefficients.T, -HELD_AT, HELD_AT)
-    bends = linear**2
+    bends = np.clip(data.design @ point.coefficients.T, -HELD_AT, HELD_AT) ** 2
     if data.n_classes > MOST_BENT:
         bends = bends.mean(axis=1, keepdims=True)
     bends -= bends.mean(axis=0)
     bends /= np.maximum(bends.std(axis=0), 1e-300)
-    n_curves, n_columns = point.coefficients.shape
-    wide = ClassData(np.hstack([data.design, bends]), data.labels, data.weights, data.n_classes)
-    straight = np.hstack([point.coefficients, np.zeros((n_curves, bends.shape[1]))])
-    here = evaluate(wide, problem.family, ClassPoint(straight, point.rates, point.asymmetries))
-    width = n_columns + bends.shape[1]
-    bent = np.concatenate([np.arange(n_columns, width) + k * width for k in range(n_curves)])
-    plain = np.setdiff1d(np.arange(n_curves * width), bent)
-    n_rates, n_all = len(fit.free), len(here.score)
-    leaning = np.arange(n_curves * width + n_rates, n_all)
-    kept = np.concatenate([plain, n_curves * width + np.flatnonzero(fit.free), leaning])
-    lever = here.information[np.ix_(bent, kept)] @ symmetric_inverse(
-        here.information[np.ix_(kept, kept)]
-    )
-    score = here.score[bent] - lever @ here.score[kept]
-    information = (
-        here.information[np.ix_(bent, bent)] - lever @ here.information[np.ix_(kept, bent)]
-    )
+    wide = replace(data, design=np.hstack([data.design, bends]))
+    # Curves with columns more, whose coefficients are zero.
+    added = (0, 0), (0, bends.shape[1])
+    straight = np.pad(point.coefficients, added)
+    here = evaluate(wide, problem.family, replace(point, coefficients=straight))
+    bent = np.pad(np.zeros_like(point.coefficients, dtype=bool), added, constant_values=True)
+    kept = np.concatenate([~bent.ravel(), fit.free, np.ones_like(point.asymmetries, dtype=bool)])
+    tested = np.append(bent.ravel(), np.zeros(len(kept) - bent.size, dtype=bool))
+    shared = here.information[np.ix_(tested, kept)]
+    lever = shared @ symmetric_inverse(here.information[np.ix_(kept, kept)])
+    score = here.score[tested] - lever @ here.score[kept]
+    information = here.information[np.ix_(tested, tested)] - lever @ shared.T
     statistic, rank = chi_squared(score, information, zero=1e-8)
     pvalue = float(chdtrc(rank, statistic))
     if pvalue >= DOUBT_BELOW:
@@ -161,24 +152,17 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
     )
 
 
-def anchors_check(
-    problem: Problem, fit: ClassFit, split: Split, equations: AnchorEquations
-) -> Diagnostic | None:
+def anchors_check(fit: ClassFit, group: SplitAnchors) -> Diagnostic | None:
     """Test whether the anchors of a split agree with each other; None with one anchor."""
-    n_anchors = len(equations.targets)
+    n_anchors = len(group.design)
     if n_anchors < 2:
         return None
-    gaps, gradients = np.empty(n_anchors), []
-    for number in range(n_anchors):
-        one = SplitAnchors(split.positive, split.negative, equations.design[[number]], 0.0, 0.0)
-        log_odds, gradient = split_log_odds(one, fit.point.coefficients)
-        gaps[number] = log_odds - equations.targets[number]
-        gradients.append(gradient)
+    log_odds, slopes = log_odds_of_each(group, fit.point.coefficients)
+    gaps = log_odds - group.targets
     kept = fit.nuisance
     inverse = symmetric_inverse(fit.here.information[np.ix_(kept, kept)])
     n_theta = fit.point.coefficients.size
-    slopes = np.array(gradients)
-    covariance = slopes @ inverse[:n_theta, :n_theta] @ slopes.T + equations.covariance
+    covariance = slopes @ inverse[:n_theta, :n_theta] @ slopes.T + group.covariance
     # Only differences between anchors: an asymmetry moves all of them together.
     centre = np.eye(n_anchors) - 1 / n_anchors
     apart, spread = centre @ gaps, centre @ covariance @ centre
@@ -199,20 +183,6 @@ def anchors_check(
         concern=concern,
         statistic=statistic,
         pvalue=pvalue,
-    )
-
-
-def range_check(points: FloatArray, low: FloatArray, high: FloatArray) -> Diagnostic:
-    """Say how many anchors of a split lie outside the range of the data."""
-    count = int(((points < low) | (points > high)).any(axis=1).sum())
-    message = (
-        f"{count} of {len(points)} toss-ups lie outside the range of the data: there the curve is "
-        "extrapolated."
-        if count
-        else "All toss-ups lie within the range of the data."
-    )
-    return Diagnostic(
-        name="range of the data", message=message, concern=count > 0, statistic=float(count)
     )
 
 
@@ -242,14 +212,8 @@ def tested_record(
 ) -> SplitRecord:
     """Return the record of a split with what was found, or with why it is withheld."""
     if isinstance(found, str):
-        return replace(
-            split,
-            statistic=math.nan,
-            pvalue=math.nan,
-            adjusted_pvalue=math.nan,
-            withheld=found,
-            diagnostics=checks,
-        )
+        unknown = dict.fromkeys(("statistic", "pvalue", "adjusted_pvalue"), math.nan)
+        return replace(split, **unknown, withheld=found, diagnostics=checks)  # type: ignore[arg-type]
     out, into = len(split.negative) * found.rate, len(split.positive) * found.rate
     return replace(
         split,
@@ -302,9 +266,10 @@ def steps(problem: Problem, fit: ClassFit, *, rivals: bool = False) -> dict[int,
 def _rows_at_the_anchors(problem: Problem, fit: ClassFit) -> list[float]:
     """Return how many rows lie between the classes that meet at the anchors of each split."""
     between = rows_between(problem.data, fit.point.coefficients)
-    shares = [side_shares(group, fit.point.coefficients) for group in problem.anchors]
+    meeting = [sides_at(group, fit.point.coefficients) for group in problem.anchors]
     return [
-        float(np.einsum("ak,kl,al->a", first, between, second).min()) for first, second in shares
+        float(np.einsum("ak,kl,al->a", first, between, second).min())
+        for (first, _), (second, _) in meeting
     ]
 
 
@@ -436,9 +401,8 @@ def multiclass_test(
     checked = check_scheme(scheme)
     if codes is not None and checked != "output-codes":
         raise InputError(f"codes goes with scheme='output-codes', but scheme is {checked!r}.")
-    audited = _read_audit(audit)
     rows = read_class_rows(X, y, sample_weight=sample_weight, groups=groups, formula=formula)
-    _check_audit(audited, rows)
+    audited = None if audit is None else _read_audit(audit, rows)
     return run_on_class_rows(rows, anchors, checked, codes=codes, audit=audited)
 
 
@@ -452,40 +416,38 @@ def run_on_class_rows(
 ) -> MulticlassTestResult:
     """Run the test on checked rows; see `multiclass_test`."""
     names = rows.classes.names
-    matrix = read_codes(codes, len(names)) if scheme == "output-codes" else None
-    every = read_split_anchors(
-        anchors, scheme, rows.classes, splits_of(scheme, rows.classes, matrix)
-    )
+    splits = splits_of(scheme, len(names), codes)
+    every = read_split_anchors(anchors, scheme, rows.classes, splits)
     counts = np.zeros(len(names))
     np.add.at(counts, rows.classes.codes, 1.0 if rows.weights is None else rows.weights)
     check_rarest_class(rows, counts)
     logistic, _ = set_up(rows.rows)
     measured = NoisyProblem(rows.rows, logistic.scaling)
     known = anchors_beside(rows, every)
-    equations = [_equations(split, points, rows, measured) for split, points in known]
+    stated = []
+    for split, given, points in known:
+        with naming(split, rows):
+            said = AnchorEquations.of(given, points, measured)
+        sides = split.positive, split.negative
+        stated.append(SplitAnchors(*sides, said.design, said.targets, said.covariance))
+    design = measured.design(rows.features)
     problem = Problem(
-        data=ClassData(
-            measured.design(rows.features),
-            rows.classes.codes,
-            rows.weights,
-            len(names),
-            rows.groups,
-        ),
-        family=_family(scheme, len(names), [split for split, _ in known]),
-        anchors=[
-            _averaged(split, found) for (split, _), found in zip(known, equations, strict=True)
-        ],
+        data=ClassData(design, rows.classes.codes, rows.weights, len(names), rows.groups),
+        family=_family(scheme, len(names), [split for split, *_ in known]),
+        anchors=stated,
     )
     null = fit_classes(problem.data, problem.family)
     found, best = _test_what_can_be_told(problem, null, scheme)
-    tested = {
-        split: (one, _split_checks(problem, best, split, stated, one))
-        for (split, _), stated, one in zip(known, equations, found, strict=True)
-    }
-    records = [untested_record(split, points, rows, counts, scheme) for split, points in every]
-    for place, (split, points) in enumerate(every):
-        if points is not None:
-            records[place] = tested_record(records[place], *tested[split])
+    tested = {}
+    for (split, _, points), group, one in zip(known, stated, found, strict=True):
+        # Nothing contradicts a step.
+        agreeing = None if isinstance(one, str) else anchors_check(best, group)
+        checks = agreeing, range_check(rows.rows, points)
+        tested[split] = one, tuple(check for check in checks if check is not None)
+    records = []
+    for split, toss_ups in every:
+        record = untested_record(split, toss_ups, rows, counts, scheme)
+        records.append(tested_record(record, *tested[split]) if split in tested else record)
     withheld = [record for record in records if record.withheld is not None]
     flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
     enough, bent = rows_check(rows, counts), shape_check(problem, best)
@@ -503,7 +465,7 @@ def run_on_class_rows(
             *([enough] if enough.concern or not withheld else []),
             *([withheld_check(withheld)] if withheld else []),
             *data_notes(rows.rows),
-            *ignored_check([name for _, points in known for name in points.ignored]),
+            *ignored_check([name for _, given, _ in known for name in given.ignored]),
             *(doubt for record in records for doubt in doubts_about(record)),
         ),
         audit=audit,
@@ -524,46 +486,18 @@ def _test_what_can_be_told(
     ], best
 
 
-def _read_audit(audit: Any) -> ConfusionTestResult | None:
-    """Test the confusion matrix of an audit sample, where there is one."""
-    if audit is None:
-        return None
+def _read_audit(audit: Any, rows: ClassRows) -> ConfusionTestResult:
+    """Test the confusion matrix of an audit sample; it may never have met a rare class."""
     if not isinstance(audit, (tuple, list)) or len(audit) != 2:
         raise InputError("audit must be a tuple (true, given): both labels of the audited rows.")
-    return confusion_test(*audit)
-
-
-def _check_audit(audit: ConfusionTestResult | None, rows: ClassRows) -> None:
-    """Refuse an audit of other classes; one that never met a rare class will do."""
-    strange = [
-        name for name in (audit.classes if audit else ()) if rows.classes.number(name) is None
-    ]
+    audited = confusion_test(*audit)
+    strange = [name for name in audited.classes if rows.classes.number(name) is None]
     if strange:
         raise InputError(
             f"audit has class {strange[0]!r}, which no label has: the classes are "
             f"{join_quoted(rows.classes.names)}; give audited rows of this data."
         )
-
-
-def _equations(
-    split: Split, anchors: Anchors, rows: ClassRows, measured: NoisyProblem
-) -> AnchorEquations:
-    """Return what the anchors of a split say, and name the split where they are at fault."""
-    source = rows.rows
-    with naming(split, rows):
-        points = anchors.points_for(source.feature_names, source.n_features)
-        return AnchorEquations.of(anchors, points, measured)
-
-
-def _averaged(split: Split, equations: AnchorEquations) -> SplitAnchors:
-    weights = equal_weights(len(equations.targets))
-    return SplitAnchors(
-        positive=split.positive,
-        negative=split.negative,
-        design=equations.design,
-        target=float(weights @ equations.targets),
-        variance=float(weights @ equations.covariance @ weights),
-    )
+    return audited
 
 
 def _family(scheme: Scheme, n_classes: int, splits: list[Split]) -> FlipFamily:
@@ -572,20 +506,3 @@ def _family(scheme: Scheme, n_classes: int, splits: list[Split]) -> FlipFamily:
         return pairs_family(n_classes, [(s.positive[0], s.negative[0]) for s in splits])
     leanings = [split_leaning(n_classes, s.positive, s.negative) for s in splits]
     return uniform_family(n_classes, np.array(leanings))
-
-
-def _split_checks(
-    problem: Problem,
-    fit: ClassFit,
-    split: Split,
-    equations: AnchorEquations,
-    found: Finding | str,
-) -> tuple[Diagnostic, ...]:
-    low = problem.data.design.min(axis=0)
-    high = problem.data.design.max(axis=0)
-    checks = (
-        # Nothing contradicts a step.
-        None if isinstance(found, str) else anchors_check(problem, fit, split, equations),
-        range_check(equations.design, low, high),
-    )
-    return tuple(check for check in checks if check is not None)

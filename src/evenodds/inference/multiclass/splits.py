@@ -1,19 +1,20 @@
 """Splits of K classes into two sides, and the schemes and codes that make them."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.anchor_points import refuse_the_data
 from evenodds.rows.classes import Classes, ClassRows
-from evenodds.validation import check_choice, check_whole, join_quoted
+from evenodds.validation import FloatArray, check_choice, check_whole, join_quoted
 
 # Up to this many classes every split is a column: 2^(K - 1) - 1 of them, 31 for six.
 MOST_EXHAUSTIVE = 6
@@ -85,18 +86,17 @@ def build_codes(n_classes: int, *, kind: Kind | None = None, seed: int = 0) -> O
             )
         rest = product((1, -1), repeat=n_classes - 1)
         return OutputCodes(np.array([(1, *column) for column in rest if -1 in column]).T)
-    share = (0.5, 0.0, 0.5) if chosen == "dense" else (0.25, 0.5, 0.25)
-    bits = DENSE_LENGTH if chosen == "dense" else SPARSE_LENGTH
-    wanted = math.ceil(bits * math.log2(n_classes))
-    if chosen == "dense":
-        wanted = min(wanted, 2 ** (n_classes - 1) - 1)
+    share, bits, most = (
+        ((0.5, 0.0, 0.5), DENSE_LENGTH, 2 ** (n_classes - 1) - 1)
+        if chosen == "dense"
+        else ((0.25, 0.5, 0.25), SPARSE_LENGTH, math.inf)
+    )
+    wanted = min(math.ceil(bits * math.log2(n_classes)), most)
     columns: dict[tuple[int, ...], None] = {}
     for _ in range(MOST_DRAWS):
         column = rng.choice([-1, 0, 1], size=n_classes, p=share)
         if (column > 0).any() and (column < 0).any():
-            # The first class on a side is on the positive one: a split has one name.
-            column = column * column[np.flatnonzero(column)[0]]
-            columns[tuple(int(entry) for entry in column)] = None
+            columns[_named_once(column)] = None
         if len(columns) == wanted:
             break
     return OutputCodes(np.array(list(columns)).T)
@@ -113,6 +113,11 @@ def read_codes(codes: Any, n_classes: int) -> OutputCodes:
             "class, in the order of their names."
         )
     return read
+
+
+def _named_once(column: NDArray[np.int64]) -> tuple[int, ...]:
+    """Return a column with its first class on the positive side: a split has one name."""
+    return tuple((column * column[np.flatnonzero(column)[0]]).tolist())
 
 
 def _checked(matrix: Any) -> tuple[tuple[int, ...], ...]:
@@ -139,14 +144,14 @@ def _checked(matrix: Any) -> tuple[tuple[int, ...], ...]:
                 f"column {number} of codes has all its classes on one side: a split needs both +1 "
                 "and -1."
             )
-        split = tuple(int(entry) for entry in column * column[np.flatnonzero(column)[0]])
+        split = _named_once(column)
         if split in seen:
             raise InputError(
                 f"columns {seen[split]} and {number} of codes make the same split: drop one of "
                 "them (a column and its negative are the same too)."
             )
         seen[split] = number
-    return tuple(tuple(int(entry) for entry in row) for row in entries)
+    return tuple(map(tuple, entries.astype(int).tolist()))
 
 
 Scheme = Literal["one-vs-one", "one-vs-rest", "output-codes"]
@@ -164,11 +169,11 @@ class Split:
 
     def name(self, classes: Classes, *, rest: bool = False) -> str:
         """Write the split as ``cat + dog | fox``."""
-        sides = [f" {AND} ".join(str(classes.names[k]) for k in self.positive)]
-        sides.append(
-            "rest" if rest else f" {AND} ".join(str(classes.names[k]) for k in self.negative)
+        first, second = (
+            f" {AND} ".join(str(classes.names[k]) for k in side)
+            for side in (self.positive, self.negative)
         )
-        return f" {AGAINST} ".join(sides)
+        return f"{first} {AGAINST} {'rest' if rest else second}"
 
     @property
     def sides(self) -> frozenset[frozenset[int]]:
@@ -178,25 +183,22 @@ class Split:
 
 def check_scheme(value: Any) -> Scheme:
     """Return a checked scheme."""
-    scheme: Scheme = check_choice(value, "scheme", get_args(Scheme))  # type: ignore[assignment]
-    return scheme
+    return check_choice(value, "scheme", get_args(Scheme))  # type: ignore[return-value]
 
 
-def splits_of(scheme: Scheme, classes: Classes, codes: OutputCodes | None) -> list[Split]:
+def splits_of(scheme: Scheme, n_classes: int, codes: Any) -> list[Split]:
     """Return all splits of a scheme."""
-    every = range(len(classes.names))
+    every = range(n_classes)
     if scheme == "one-vs-one":
         return [Split((first,), (second,)) for first, second in combinations(every, 2)]
     if scheme == "one-vs-rest":
         return [Split((k,), tuple(other for other in every if other != k)) for k in every]
-    if codes is None:
-        raise InputError("codes is None: give a matrix or an OutputCodes record.")
     return [
         Split(
             tuple(k for k in every if column[k] > 0),
             tuple(k for k in every if column[k] < 0),
         )
-        for column in codes.columns()
+        for column in read_codes(codes, n_classes).columns()
     ]
 
 
@@ -215,13 +217,14 @@ def read_split_anchors(
             f"dict such as {example}."
         )
     found: dict[frozenset[frozenset[int]], tuple[Split, Anchors]] = {}
-    known = {split.sides: split for split in splits}
+    known = {split.sides for split in splits}
+    listed = join_quoted(split.name(classes, rest=scheme == "one-vs-rest") for split in splits)
     for key, points in anchors.items():
         split = _read_key(key, scheme, classes, splits)
         if split.sides not in known:
             raise AnchorError(
                 f"anchors names {split.name(classes)!r}, which is no split of scheme {scheme!r}: "
-                f"the splits are {_listed(splits, scheme, classes)}."
+                f"the splits are {listed}."
             )
         if split.sides in found:
             raise AnchorError(
@@ -235,24 +238,24 @@ def read_split_anchors(
         found[split.sides] = (split, points)
     if not found:
         raise AnchorError(
-            f"anchors is empty: give toss-ups for at least one split; the splits are "
-            f"{_listed(splits, scheme, classes)}."
+            f"anchors is empty: give toss-ups for at least one split; the splits are {listed}."
         )
     return [found.get(split.sides, (split, None)) for split in splits]
 
 
 def anchors_beside(
     rows: ClassRows, every: list[tuple[Split, Anchors | None]]
-) -> list[tuple[Split, Anchors]]:
-    """Return the splits that have anchors, these with the features of the rows."""
-    known: list[tuple[Split, Anchors]] = []
-    for split, points in every:
-        if points is not None:
-            with naming(split, rows):
-                known.append((split, points.beside(rows.rows)))
+) -> list[tuple[Split, Anchors, FloatArray]]:
+    """Return the splits that have anchors, these with the features of the rows, and as points."""
+    known = []
     source = rows.rows
-    together = [points.points_for(source.feature_names, source.n_features) for _, points in known]
-    refuse_the_data(np.concatenate(together), source)
+    for split, anchors in every:
+        if anchors is not None:
+            with naming(split, rows):
+                beside = anchors.beside(source)
+                points = beside.points_for(source.feature_names, source.n_features)
+                known.append((split, beside, points))
+    refuse_the_data(np.concatenate([points for *_, points in known]), source)
     return known
 
 
@@ -265,25 +268,18 @@ def naming(split: Split, rows: ClassRows) -> Iterator[None]:
         raise AnchorError(f"split {split.name(rows.classes)!r}: {error}") from None
 
 
-def _listed(splits: list[Split], scheme: Scheme, classes: Classes) -> str:
-    return join_quoted(split.name(classes, rest=scheme == "one-vs-rest") for split in splits)
-
-
 def _read_key(key: Any, scheme: Scheme, classes: Classes, splits: list[Split]) -> Split:
     """Read what names a split: a pair, a class, the number of a column, or text as in files."""
-    if (
-        scheme == "output-codes"
-        and isinstance(key, (int, np.integer))
-        and not isinstance(key, bool)
-    ):
+    a_number = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
+    if scheme == "output-codes" and a_number:
         if not 0 <= key < len(splits):
             raise AnchorError(f"anchors names column {key} but codes has {len(splits)} columns.")
         return splits[int(key)]
     if scheme == "one-vs-rest" and classes.number(key) is not None:
-        return _against_the_rest(_number(key, classes), classes)
+        return splits[_number(key, classes)]
     sides: tuple[Any, ...] = key if isinstance(key, tuple) else tuple(str(key).split(AGAINST))
     if scheme == "one-vs-rest" and (len(sides) == 1 or str(sides[1]).strip() == "rest"):
-        return _against_the_rest(_number(sides[0], classes), classes)
+        return splits[_number(sides[0], classes)]
     if len(sides) != 2:
         raise AnchorError(
             f"anchors names {key!r}, which is not two sides: write them as 'cat {AGAINST} dog', "
@@ -295,11 +291,11 @@ def _read_key(key: Any, scheme: Scheme, classes: Classes, splits: list[Split]) -
 
 def _read_side(side: Any, classes: Classes) -> tuple[int, ...]:
     """Return the classes of a side, which is one class, several, or text with plus signs."""
-    if classes.number(side) is not None:
-        return (_number(side, classes),)
-    parts: Iterable[Any] = str(side).split(AND) if isinstance(side, str) else side
+    parts: Any = [side]
+    if classes.number(side) is None:
+        parts = side.split(AND) if isinstance(side, str) else side
     if not isinstance(parts, (list, tuple)):
-        parts = (parts,)
+        parts = [parts]
     return tuple(sorted(_number(part, classes) for part in parts))
 
 
@@ -312,8 +308,3 @@ def _number(name: Any, classes: Classes) -> int:
             f"{join_quoted(classes.names)}."
         )
     return place
-
-
-def _against_the_rest(number: int, classes: Classes) -> Split:
-    others = tuple(k for k in range(len(classes.names)) if k != number)
-    return Split((number,), others)

@@ -8,7 +8,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.errors import InputError
-from evenodds.inference.audit.counts import AuditedLabels, GroupedRows
+from evenodds.inference.audit.counts import AuditedLabels, groupings_of
 
 DESIGNS = {
     "random": {},
@@ -189,7 +189,7 @@ def test_unanimous_groups_have_correlation_one():
     item = np.repeat(np.arange(40), [1, 2, 3, 4] * 10)
     true = (item % 2).astype(bool)
     labels = AuditedLabels(true, true ^ (item % 5 == 0), 1, 0)
-    (found,) = GroupedRows((item,), labels).groupings()
+    (found,) = groupings_of((item,), labels)
     assert found.correlations[:2] == pytest.approx((1, 1))
 
 

@@ -176,7 +176,7 @@ def test_toss_ups_outside_the_data_are_doubted(animals, pairs):
     result = eo.multiclass_test(*animals, {**pairs, ("cat", "dog"): far})
     (check,) = result.split("cat | dog").diagnostics
     assert check.concern
-    assert check.message.startswith("1 of 1 toss-ups lie outside")
+    assert check.message.startswith("1 of 1 anchors lie outside")
 
 
 def test_rows_in_groups_leave_the_shape_untested(animals, pairs):
