@@ -1,21 +1,17 @@
 """What there is to say about the audits of several annotators."""
 
 from dataclasses import asdict
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
-from evenodds.report.audit import DRAWN, audit_assumptions
-from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, View, versions
+from evenodds.report.audit import DRAWN, INTERVALS, audit_assumptions
+from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
 from evenodds.report.wording import (
     ALTERNATIVES,
-    AUDIT,
-    CLASS_CONDITIONAL_NOISE,
-    FLIP,
-    NOT_REJECTED,
-    PVALUE,
-    UNIFORM_NOISE,
+    explained,
     flipped_more,
+    interval_answers,
+    repeat_call,
     show_label,
     show_pvalue,
 )
@@ -27,19 +23,25 @@ ADJUSTED: Final = (
     "A p-value made larger for the number of annotators tested. Holm: the chance of naming anyone "
     "falsely stays below the level. Benjamini-Hochberg: the share of names that are false does.",
 )
+# More rows than these no figure holds.
+MOST_SHOWN = 40
 
 
 def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
     """Return the sheet of audits by annotator."""
     named = [test for test in result.tests if test.holm < view.significance]
     return Sheet(
+        result=result,
+        view=view,
         question=QUESTION,
         headline=_headline(result, named),
         verdict=_verdict(result, named, view),
-        rejected=bool(named),
         answers={
             "equivalence": asdict(result.equivalence(view.margin)),
-            "intervals": [_intervals(test, 1 - view.significance) for test in result.tests],
+            "intervals": [
+                {"annotator": test.annotator, **interval_answers(test.result, view, *INTERVALS)}
+                for test in result.tests
+            ],
         },
         keys=_keys(result, named, view),
         facts=[
@@ -50,42 +52,26 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
             ("", f"beta of the true {result.negative!r}"),
         ],
         tables=_tables(result, view),
-        checks=result.diagnostics,
         next_steps=_next_steps(named),
         assumptions=audit_assumptions(result.sampled_by),
-        settings=[
+        made_with=[
             ("rows drawn", DRAWN[result.sampled_by]),
             ("alternative", result.alternative),
-            *view.settings(),
-            ("positive label", repr(result.positive)),
-            ("negative label", repr(result.negative)),
-            *versions(result.versions),
         ],
         formulas="annotator_formulas.html",
         python=_python(result),
         words=[
-            AUDIT,
-            FLIP,
-            UNIFORM_NOISE,
-            CLASS_CONDITIONAL_NOISE,
+            *explained("Audit", "Flip", "Uniform noise", "Class-conditional noise"),
             ADJUSTED,
-            NOT_REJECTED,
-            PVALUE,
+            *explained("Not rejected", "p-value"),
         ],
         holds="the names of annotators and counts of their audited rows, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
+        pictures={
+            "annotators": SheetPicture(
+                QUESTION, "class_figures.annotators_figure", _annotators_caption
+            )
+        },
     )
-
-
-def _intervals(test: AnnotatorTest, level: float) -> dict[str, Any]:
-    """Return the intervals of one annotator, for programs."""
-    return {
-        "annotator": test.annotator,
-        "confidence_interval": asdict(test.result.confidence_interval(level)),
-        "alpha_interval": asdict(test.result.alpha_interval(level)),
-        "beta_interval": asdict(test.result.beta_interval(level)),
-    }
 
 
 def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
@@ -137,7 +123,7 @@ def _keys(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) 
 
 
 def _tables(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
-    level = 1 - view.significance
+    level = view.level
     rows = []
     for test in result.tests:
         one, interval = test.result, test.result.confidence_interval(level)
@@ -187,24 +173,22 @@ def _python(result: AnnotatorAuditResult) -> str:
     if result.sampled_by == "given":
         arguments.append("given_counts=counts")
     arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
-    lines = [
-        "import evenodds as eo",
-        "",
-        f"# both labels of the {result.n_rows:,} audited rows, and who labelled each",
-        "result = eo.annotator_audit(",
-        *(f"    {part}," for part in arguments),
-        ")",
-    ]
-    return "\n".join(lines)
+    comment = f"# both labels of the {result.n_rows:,} audited rows, and who labelled each"
+    return repeat_call([comment], "annotator_audit", arguments)
 
 
-def _pictures(result: AnnotatorAuditResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.class_figures import annotators_caption, annotators_figure
-
-    return {
-        "annotators": SheetPicture(
-            QUESTION,
-            partial(annotators_figure, result, view),
-            partial(annotators_caption, result, view),
-        )
-    }
+def _annotators_caption(result: AnnotatorAuditResult, view: View) -> Caption:
+    """Return how the figure is read, and what it says."""
+    named = sum(test.holm < view.significance for test in result.tests)
+    cut = (
+        f" (These are the first {MOST_SHOWN} of {len(result.tests)}.)"
+        if len(result.tests) > MOST_SHOWN
+        else ""
+    )
+    reading = (
+        "Each row is an annotator: the mark is how many more of the negatives than of the "
+        f"positives they flip, the bar its {view.level:.0%} interval, taken by itself. "
+        "Squares stand out even though so many were tested; with many annotators a few bars miss "
+        "0 by chance."
+    )
+    return Caption(reading, f"{named} of {len(result.tests)} stand out.{cut}")

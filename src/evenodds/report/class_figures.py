@@ -18,8 +18,7 @@ from evenodds.inference.contour.result import ContourTestResult
 from evenodds.inference.multiclass.confusion import ConfusionTestResult
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
 from evenodds.planning.plan import Plan
-from evenodds.report.contour import why_untested
-from evenodds.report.sheet import Caption, View
+from evenodds.report.sheet import View
 from evenodds.report.style import (
     BAND,
     BLACK,
@@ -34,7 +33,7 @@ from evenodds.report.style import (
     legend_below,
     new_figure,
 )
-from evenodds.report.wording import show_pvalue, with_minus
+from evenodds.report.wording import with_minus
 
 # Asymmetries smaller than this all look pale, so that noise does not look like a finding.
 LEAST_REACH = 0.1
@@ -109,7 +108,7 @@ def splits_figure(result: MulticlassTestResult, view: View) -> Figure:
 
 
 @in_house_style
-def confusion_figure(result: ConfusionTestResult) -> Figure:
+def confusion_figure(result: ConfusionTestResult, view: View) -> Figure:
     """Draw a cell for each true class and given label: the share that got it."""
     rates = result.flip_rates()
     figure, panel = _square(len(result.classes))
@@ -282,29 +281,6 @@ def _limits(result: ContourTestResult, reach: float) -> tuple[float, float]:
     return min(-0.03, min(ends) - 0.02), max(1.03, max(ends) + 0.02)
 
 
-def contour_caption(result: ContourTestResult, view: View) -> Caption:
-    """Say how the figure is read, and what it shows."""
-    line = result.rung("class-conditional")
-    if line.contour_pvalue is None:
-        finding = f"{why_untested(result).capitalize()}."
-    else:
-        bent = line.contour_pvalue < view.significance
-        what = "The contours leave the line" if bent else "No bend of the line is shown"
-        finding = f"{what} ({show_pvalue(line.contour_pvalue)})."
-    apart = result.agreement
-    if apart is not None and apart.pvalue < view.significance:
-        finding += f" Cases of one contour are labelled apart ({show_pvalue(apart.pvalue)})."
-    return Caption(
-        reading=(
-            "Each black dot is a contour: anchors of one stated posterior. Without flips dots lie "
-            "on the dashed diagonal; equal flips turn it about the cross at 1/2; unequal flips "
-            "make it any flatter line. Dots that lie on no line, or single cases of one contour "
-            "far apart, speak of noise that depends on the features."
-        ),
-        finding=finding,
-    )
-
-
 ANNOTATOR_HEIGHT = 0.21  # inches
 REST_HEIGHT = 1.3
 MOST_SHOWN = 40
@@ -339,23 +315,6 @@ def annotators_figure(result: AnnotatorAuditResult, view: View) -> Figure:
     return figure
 
 
-def annotators_caption(result: AnnotatorAuditResult, view: View) -> Caption:
-    """Return how the figure is read, and what it says."""
-    named = sum(test.holm < view.significance for test in result.tests)
-    cut = (
-        f" (These are the first {MOST_SHOWN} of {len(result.tests)}.)"
-        if len(result.tests) > MOST_SHOWN
-        else ""
-    )
-    reading = (
-        "Each row is an annotator: the mark is how many more of the negatives than of the "
-        f"positives they flip, the bar its {1 - view.significance:.0%} interval, taken by itself. "
-        "Squares stand out even though so many were tested; with many annotators a few bars miss "
-        "0 by chance."
-    )
-    return Caption(reading, f"{named} of {len(result.tests)} stand out.{cut}")
-
-
 def _name_marks(panel: Axes, view: View, seen: set[bool]) -> None:
     """Add one empty mark of each kind that is seen, for the legend."""
     if True in seen:
@@ -370,7 +329,7 @@ STYLES = ("-", "--", "-.", ":")
 
 
 @in_house_style
-def plan_figure(plan: Plan) -> Figure:
+def plan_figure(plan: Plan, view: View | None = None) -> Figure:
     """Draw the power around a plan, the plan itself, and what was simulated.
 
     Raises

@@ -6,24 +6,29 @@ from typing import Final
 from evenodds.inference.contour.contour_test import list_noise
 from evenodds.inference.contour.result import ContourTestResult, Noise
 from evenodds.report.sheet import (
-    UNSEEN,
     Assumption,
+    Caption,
     Key,
     Sheet,
     SheetPicture,
     SheetTable,
     View,
-    versions,
+    assumption,
 )
 from evenodds.report.wording import (
-    CLASS_CONDITIONAL_NOISE,
-    FLIP,
-    UNIFORM_NOISE,
+    CHOSEN_BLINDLY,
+    DOUBTED,
+    INDEPENDENT,
+    asymmetry_key,
+    explained,
+    interval_answers,
+    is_doubted,
     known_to,
-    name_interval,
+    label_fact,
+    repeat_call,
+    rows_fact,
     show_interval,
     show_pvalue,
-    with_minus,
 )
 
 NAMES: Final[dict[str, str]] = {
@@ -43,8 +48,8 @@ def verdict(result: ContourTestResult, significance: float = 0.05) -> str:
         _kept(result, kept, significance),
         _wider(result, kept, significance),
     ]
-    if any(check.concern for check in result.diagnostics):
-        sentences.append("See what to doubt before acting on it.")
+    if is_doubted(result):
+        sentences.append(DOUBTED)
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -192,9 +197,7 @@ def _flipped_more(result: ContourTestResult) -> tuple[object, object]:
 QUESTION: Final = "Which noise do these labels have?"
 
 WORDS: Final = [
-    FLIP,
-    UNIFORM_NOISE,
-    CLASS_CONDITIONAL_NOISE,
+    *explained("Flip", "Uniform noise", "Class-conditional noise"),
     (
         "Noise that depends on the features",
         "Some cases are flipped more often than others of their class, such as the hard ones.",
@@ -220,45 +223,42 @@ WORDS: Final = [
 
 def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
     """Return the sheet of a contour test."""
+    significance = view.significance
     return Sheet(
+        result=result,
+        view=view,
         question=QUESTION,
-        headline=headline(result, view.significance),
-        verdict=verdict(result, view.significance),
-        rejected=result.pvalue < view.significance,
+        headline=headline(result, significance),
+        verdict=verdict(result, significance),
         keys=_keys(result, view),
         facts=_facts(result, view),
         tables=(_ladder(result, view), *_wider_table(result, view), _contours(result)),
-        checks=result.diagnostics,
-        next_steps=next_steps(result, view.significance),
+        next_steps=next_steps(result, significance),
         assumptions=_assumptions(result),
-        settings=[
-            ("engine", result.engine),
-            *result.settings.items(),
-            ("significance", f"{view.significance:g}"),
-            ("positive label", repr(result.positive)),
-            ("negative label", repr(result.negative)),
-            *versions(result.versions),
-        ],
+        made_with=[("engine", result.engine), *result.settings.items()],
         formulas="contour_formulas.html",
         python=_python(result),
         words=WORDS,
         answers={
-            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
-            "alpha_interval": asdict(result.confidence_interval(1 - view.significance, "alpha")),
-            "beta_interval": asdict(result.confidence_interval(1 - view.significance, "beta")),
-            "reached": result.reached(view.significance),
-            "not_rejected": result.not_rejected(view.significance),
-            "not_ruled_out": [asdict(wider) for wider in result.not_ruled_out(view.significance)],
+            **interval_answers(result, view, "confidence_interval"),
+            "alpha_interval": asdict(result.confidence_interval(view.level, "alpha")),
+            "beta_interval": asdict(result.confidence_interval(view.level, "beta")),
+            "reached": result.reached(significance),
+            "not_rejected": result.not_rejected(significance),
+            "not_ruled_out": [asdict(wider) for wider in result.not_ruled_out(significance)],
         },
         holds="shares of labels at the contours and at single cases, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
+        pictures={
+            "contours": SheetPicture(
+                "Do the contours lie on a line?", "class_figures.contour_figure", _contour_caption
+            )
+        },
     )
 
 
 def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
     line = result.rung("class-conditional")
-    interval = result.confidence_interval(1 - view.significance)
+    interval = result.confidence_interval(view.level)
     return (
         Key(
             "Which noise",
@@ -267,25 +267,22 @@ def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
         ),
         Key(
             "Two flip rates fit?",
-            "not tested" if line.pvalue is None else show_pvalue(line.pvalue),
+            _shown(line.pvalue, "not tested"),
             f"{len(result.contours)} contours, {result.engine} fit",
         ),
-        Key(
-            "Asymmetry, beta − alpha",
-            with_minus(f"{result.asymmetry:+.3f}"),
-            f"{name_interval(interval)}, if the line holds",
-        ),
+        asymmetry_key(result.asymmetry, interval, ", if the line holds"),
     )
 
 
 def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
+    settings = ", ".join(f"{name} {value}" for name, value in result.settings.items())
     lines = [
-        ("engine", f"{result.engine} ({_settings(result)})"),
+        ("engine", f"{result.engine} ({settings})"),
         ("noise", NAMES[result.reached(view.significance)].lower()),
         ("not rejected", NAMES[result.not_rejected(view.significance)].lower()),
     ]
     for name, rate in (("flip rates", "alpha"), ("", "beta"), ("", "asymmetry")):
-        interval = result.confidence_interval(1 - view.significance, rate)  # type: ignore[arg-type]
+        interval = result.confidence_interval(view.level, rate)  # type: ignore[arg-type]
         sign = "+" if rate == "asymmetry" else ""
         shown = f"{rate} = {getattr(result, rate):{sign}.3f}"
         lines.append(
@@ -295,21 +292,13 @@ def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
     if agreement is not None:
         found = f"chi2 = {agreement.statistic:.2f} on {agreement.df}"
         lines.append(("within contours", f"{found}, {show_pvalue(agreement.pvalue)}"))
+    contours = f"{len(result.contours)} contours, {known_to(result)}"
     return [
         *lines,
-        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
-        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours, {_known_to(result)}"),
-        ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
+        rows_fact(result),
+        ("anchors", f"{result.n_anchors} in {contours}"),
+        label_fact(result),
     ]
-
-
-def _known_to(result: ContourTestResult) -> str:
-    shared, by_default = result.shared_tolerance, result.shared_is_default
-    return known_to(result.tolerance, shared, by_default=by_default)
-
-
-def _settings(result: ContourTestResult) -> str:
-    return ", ".join(f"{name} {value}" for name, value in result.settings.items())
 
 
 def _ladder(result: ContourTestResult, view: View) -> SheetTable:
@@ -377,57 +366,52 @@ def _contours(result: ContourTestResult) -> SheetTable:
 
 
 def _assumptions(result: ContourTestResult) -> list[Assumption]:
-    seen = {check.name: check for check in result.diagnostics}
-
-    def assumed(statement: str, *names: str) -> Assumption:
-        found = [seen[name] for name in names if name in seen]
-        return Assumption(
-            statement=statement,
-            seen=" ".join(check.message for check in found) or UNSEEN,
-            concern=any(check.concern for check in found),
-        )
-
     shape = (
         "Labels depend on the features through one index, along any curve."
         if result.engine == "spline"
         else "The share of positive labels is nearly straight within reach of each anchor."
     )
-    return [
-        assumed("The stated posteriors are right, within their tolerance.", "direction"),
-        assumed("Anchors were chosen without a look at the labels, or at a model of them."),
-        assumed(shape, "slope", "neighbours"),
-        assumed("Rows are independent of each other, or groups of them are named.", "groups"),
-        assumed("There are far more rows than parameters.", "rows per parameter"),
-    ]
+    stated: tuple[tuple[str, ...], ...] = (
+        ("The stated posteriors are right, within their tolerance.", "direction"),
+        (CHOSEN_BLINDLY,),
+        (shape, "slope", "neighbours"),
+        (INDEPENDENT, "groups"),
+        ("There are far more rows than parameters.", "rows per parameter"),
+    )
+    return [assumption(result, *one) for one in stated]
 
 
 def _python(result: ContourTestResult) -> str:
-    grouped = any(check.name == "groups" for check in result.diagnostics)
     stated = f", shared_tolerance={result.shared_tolerance:g}"
     shared = "" if result.shared_is_default else stated
-    return "\n".join(
-        [
-            "import evenodds as eo",
-            "",
-            f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
-            f"anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances{shared})",
-            "result = eo.contour_test(",
-            "    X, y, anchors,",
-            f"    engine={result.engine!r},",
-            f"    positive={result.positive!r},",
-            *(["    groups=groups,"] if grouped else []),
-            ")",
-        ]
+    comments = [
+        f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
+        f"anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances{shared})",
+    ]
+    arguments = ["X, y, anchors", f"engine={result.engine!r}", f"positive={result.positive!r}"]
+    if any(check.name == "groups" for check in result.diagnostics):
+        arguments.append("groups=groups")
+    return repeat_call(comments, "contour_test", arguments)
+
+
+def _contour_caption(result: ContourTestResult, view: View) -> Caption:
+    """Say how the figure is read, and what it shows."""
+    line = result.rung("class-conditional")
+    if line.contour_pvalue is None:
+        finding = f"{why_untested(result).capitalize()}."
+    else:
+        bent = line.contour_pvalue < view.significance
+        what = "The contours leave the line" if bent else "No bend of the line is shown"
+        finding = f"{what} ({show_pvalue(line.contour_pvalue)})."
+    apart = result.agreement
+    if apart is not None and apart.pvalue < view.significance:
+        finding += f" Cases of one contour are labelled apart ({show_pvalue(apart.pvalue)})."
+    return Caption(
+        reading=(
+            "Each black dot is a contour: anchors of one stated posterior. Without flips dots lie "
+            "on the dashed diagonal; equal flips turn it about the cross at 1/2; unequal flips "
+            "make it any flatter line. Dots that lie on no line, or single cases of one contour "
+            "far apart, speak of noise that depends on the features."
+        ),
+        finding=finding,
     )
-
-
-def _pictures(result: ContourTestResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.class_figures import contour_caption, contour_figure
-
-    return {
-        "contours": SheetPicture(
-            question="Do the contours lie on a line?",
-            draw=lambda: contour_figure(result, view),
-            caption=lambda: contour_caption(result, view),
-        )
-    }

@@ -12,7 +12,7 @@ from evenodds.inference.audit.result import AuditTestResult
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult, Plane, Profiled, RetentionRegion
 from evenodds.planning.achieved_power import could_have_found, power_curve
-from evenodds.report.sheet import Caption, View
+from evenodds.report.sheet import View
 from evenodds.report.style import (
     BAND,
     BLACK,
@@ -451,23 +451,3 @@ def rates_figure(result: AuditTestResult, view: View) -> Figure:
     panel.locator_params(axis="x", nbins=6)
     panel.set_xlabel(f"Share flipped, with its {level:.0%} interval")
     return figure
-
-
-def rates_caption(result: AuditTestResult, view: View) -> Caption:
-    """Return how the figure is read, and what it says."""
-    scaled = (
-        " By given label the audited rows are weighted to the whole data, so a rate is not the "
-        "share of these counts."
-        if result.given_counts is not None
-        else ""
-    )
-    reading = (
-        "A mark is the share of a true class that carries the wrong label, the bar its "
-        f"{1 - view.significance:.0%} interval, and the counts are those of the audit.{scaled} "
-        "Bars that overlap may still differ: the test looks at their difference."
-    )
-    finding = (
-        f"Of the true {result.positive!r} {100 * result.alpha:.1f} % are flipped, of the true "
-        f"{result.negative!r} {100 * result.beta:.1f} %."
-    )
-    return Caption(reading, finding)

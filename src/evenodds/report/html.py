@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.report.sheet import Caption, Sheet, SheetPicture, View, sheet_of
+from evenodds.report.sheet import Caption, Sheet
 from evenodds.report.style import (
     BAND,
     BLACK,
@@ -33,20 +33,23 @@ from evenodds.report.style import (
 from evenodds.validation import check_choice
 
 
-def draw_titled(sheet: Sheet, kind: str) -> Figure:
-    """Return one figure of a result under its question."""
-    pictures = sheet.pictures()
-    picture = pictures[check_choice(kind, "kind", pictures)]
+def draw_titled(sheet: Sheet, kind: str | None = None) -> Figure:
+    """Return one figure of a result under its question: the leading one unless named."""
+    pictures = sheet.pictures
+    if not pictures:
+        raise InputError("this result has no figures: print it, or write its report.")
+    wanted = next(iter(drawable(sheet)), next(iter(pictures))) if kind is None else kind
+    picture = pictures[check_choice(wanted, "kind", pictures)]
     if picture.why_not:
-        raise InputError(f"kind {kind!r} cannot be drawn: {picture.why_not}.")
-    figure = picture.draw()
+        raise InputError(f"kind {wanted!r} cannot be drawn: {picture.why_not}.")
+    figure = sheet.draw(wanted)
     _add_title(figure, picture.question)
     return figure
 
 
-def drawable(pictures: dict[str, SheetPicture]) -> dict[str, SheetPicture]:
-    """Return the figures that a result has."""
-    return {kind: picture for kind, picture in pictures.items() if not picture.why_not}
+def drawable(sheet: Sheet) -> list[str]:
+    """Return the kinds of figures that a result has."""
+    return [kind for kind, picture in sheet.pictures.items() if not picture.why_not]
 
 
 @in_house_style
@@ -149,22 +152,6 @@ def _with_variables(style: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where a result comes from, as far as its user wants that told.
-
-    Attributes
-    ----------
-    name : str or None
-        Of the data.
-    command : str or None
-        Command line that made it.
-    """
-
-    name: str | None = None
-    command: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """A figure on the page: its question, its picture, its words."""
@@ -174,33 +161,36 @@ class Drawn:
     caption: Caption
 
 
-def write_report(result: Any, path: str | Path, view: View, source: Source | None = None) -> Path:
-    """Write the report of a result; the file appears whole or not at all."""
-    page = render_report(result, view, source or Source())
+def write_report(
+    sheet: Sheet, path: str | Path, name: str | None = None, command: str | None = None
+) -> Path:
+    """Write the report of a result; the file appears whole or not at all.
+
+    The name of the data and the command that made the result are told where they are given.
+    """
+    page = render_report(sheet, name, command)
     target = Path(path)
     with whole_file(target) as file:
         file.write(page)
     return target
 
 
-def render_report(result: Any, view: View, source: Source) -> str:
+def render_report(sheet: Sheet, name: str | None = None, command: str | None = None) -> str:
     """Return the report as one HTML page."""
-    sheet = sheet_of(result, view)
-    pictures = sheet.pictures()
-    drawn = [_drawn(kind, picture) for kind, picture in drawable(pictures).items()]
+    drawn = [_drawn(sheet, kind) for kind in drawable(sheet)]
     return (
         _templates()
         .get_template("report.html")
         .render(
-            result=result,
-            view=view,
+            result=sheet.result,
             sheet=sheet,
             lead=drawn[0] if drawn else None,
-            source=source,
+            name=name,
+            command=command,
             figures=drawn[1:],
             not_drawn=[
                 f"{picture.question} Not drawn: {picture.why_not}."
-                for picture in pictures.values()
+                for picture in sheet.pictures.values()
                 if picture.why_not
             ],
             numbers=_gathered([*sheet.facts, *sheet.page_facts]),
@@ -208,19 +198,13 @@ def render_report(result: Any, view: View, source: Source) -> str:
     )
 
 
-def first_section(result: Any, view: View) -> str:
+def first_section(sheet: Sheet) -> str:
     """Return the minute's reading alone, for a notebook."""
-    sheet = sheet_of(result, view)
     # Ids of several results in one notebook must differ.
-    prefix = f"r{_mark(sheet)}-"
-    first = [_drawn(kind, picture, prefix) for kind, picture in drawable(sheet.pictures()).items()][
-        :1
-    ]
-    return (
-        _templates()
-        .get_template("notebook.html")
-        .render(sheet=sheet, lead=first[0] if first else None)
-    )
+    mark = hashlib.sha256(f"{sheet.facts}{sheet.settings}".encode()).hexdigest()[:8]
+    leading = drawable(sheet)[:1]
+    lead = _drawn(sheet, leading[0], f"r{mark}-") if leading else None
+    return _templates().get_template("notebook.html").render(sheet=sheet, lead=lead)
 
 
 @cache
@@ -235,16 +219,12 @@ def _templates() -> Environment:
     )
 
 
-def _mark(sheet: Sheet) -> str:
-    """Return a few letters that go with one result, the same in every run."""
-    return hashlib.sha256(f"{sheet.facts}{sheet.settings}".encode()).hexdigest()[:8]
-
-
-def _drawn(kind: str, picture: SheetPicture, prefix: str = "") -> Drawn:
+def _drawn(sheet: Sheet, kind: str, prefix: str = "") -> Drawn:
     """Draw one figure for the page."""
-    caption = picture.caption()
+    picture = sheet.pictures[kind]
+    caption = sheet.caption(kind)
     svg = inline_svg(
-        picture.draw(),
+        sheet.draw(kind),
         name=f"{prefix}{kind}",
         title=picture.question,
         description=caption.finding,

@@ -1,7 +1,6 @@
 """What there is to say about a test of several classes."""
 
 from dataclasses import asdict
-from functools import partial
 from typing import Final
 
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
@@ -15,13 +14,15 @@ from evenodds.report.sheet import (
     SheetPicture,
     SheetTable,
     View,
-    versions,
+    assumption,
 )
 from evenodds.report.wording import (
-    FLIP,
-    NOT_REJECTED,
-    PVALUE,
+    CANNOT_TELL,
+    NOT_ON_FEATURES,
+    explained,
+    is_doubted,
     name_interval,
+    rows_fact,
     show_pvalue,
     with_minus,
 )
@@ -48,9 +49,9 @@ def gains_from(result: MulticlassTestResult, record: SplitRecord) -> str:
 def multiclass_headline(result: MulticlassTestResult, view: View) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
     if result.withheld is not None:
-        return "These data cannot tell: no split has numbers that mean anything."
+        return f"{CANNOT_TELL}: no split has numbers that mean anything."
     leaning = leaning_splits(result, view)
-    doubted = any(check.concern for check in result.diagnostics)
+    doubted = is_doubted(result)
     if not leaning:
         reserve = ", with reasons to doubt" if doubted else ""
         return f"Not shown{reserve}: these labels fit even noise, and uneven noise too."
@@ -62,12 +63,12 @@ def multiclass_headline(result: MulticlassTestResult, view: View) -> str:
 def multiclass_verdict(result: MulticlassTestResult, view: View) -> str:
     """Return the outcome in some sentences."""
     if result.withheld is not None:
-        return f"These data cannot tell whether flips are even. {result.withheld}"
+        return f"{CANNOT_TELL} whether flips are even. {result.withheld}"
     sentences = _found(result, view)
     withheld = [record.name for record in result.splits if record.withheld is not None]
     if withheld:
         of_them = f"{len(withheld)} splits" if len(withheld) > 3 else ", ".join(withheld)
-        sentences.append(f"These data cannot tell of {of_them}.")
+        sentences.append(f"{CANNOT_TELL} of {of_them}.")
     untested = sum(bool(record.untested) for record in result.splits)
     if untested:
         n_all = len(result.splits)
@@ -82,7 +83,7 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
     leaning = leaning_splits(result, view)
     if leaning:
         what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
-        listed = "; ".join(_size(record, 1 - view.significance) for record in leaning[:3])
+        listed = "; ".join(_size(record, view.level) for record in leaning[:3])
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         return [
             f"{what} is rejected ({show_pvalue(result.pvalue)}, splits counted): "
@@ -91,9 +92,7 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
         ]
     widest = max(
         max(abs(interval.low), abs(interval.high))
-        for interval in (
-            record.confidence_interval(1 - view.significance) for record in result.tested
-        )
+        for interval in (record.confidence_interval(view.level) for record in result.tested)
     )
     return [
         f"No split leans beyond chance ({show_pvalue(result.pvalue)}, splits counted).",
@@ -125,7 +124,7 @@ INTERVAL: Final = (
 
 def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
     """Return a line a split."""
-    level = 1 - view.significance
+    level = view.level
     rows = []
     for record in result.splits:
         if not record.tested:
@@ -203,34 +202,36 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
     """Return the sheet of a test of several classes."""
     audited = () if result.audit is None else (matrix_table(result.audit),)
     return Sheet(
+        result=result,
+        view=view,
         question=QUESTION,
         headline=multiclass_headline(result, view),
         verdict=multiclass_verdict(result, view),
-        rejected=result.pvalue < view.significance,
         keys=_keys(result, view),
         facts=_facts(result),
         tables=(split_table(result, view), *audited),
-        checks=result.diagnostics,
         next_steps=_next_steps(result, view),
         assumptions=_assumptions(result),
-        settings=[
-            ("scheme", result.scheme),
-            ("p-values adjusted", ADJUSTED[result.scheme]),
-            ("significance", f"{view.significance:g}"),
-            *versions(result.versions),
-        ],
+        made_with=[("scheme", result.scheme), ("p-values adjusted", ADJUSTED[result.scheme])],
         formulas="multiclass_formulas.html",
         python=_python(result),
         answers={
             "intervals": {
-                record.name: asdict(record.confidence_interval(1 - view.significance))
+                record.name: asdict(record.confidence_interval(view.level))
                 for record in result.tested
             }
         },
-        words=[FLIP, UNIFORM_CLASSES, LEANS, RATES, INTERVAL, TOSS_UP, NOT_REJECTED, PVALUE],
+        words=[
+            *explained("Flip"),
+            UNIFORM_CLASSES,
+            LEANS,
+            RATES,
+            INTERVAL,
+            TOSS_UP,
+            *explained("Not rejected", "p-value"),
+        ],
         holds="counts of rows and numbers a split, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
+        pictures=_pictures(result),
     )
 
 
@@ -238,7 +239,7 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
     if result.withheld is not None:
         return (Key("Evidence against even flips", "withheld", "these data cannot tell"),)
     strongest = result.surest_first[0]
-    interval = strongest.confidence_interval(1 - view.significance)
+    interval = strongest.confidence_interval(view.level)
     return (
         Key(
             "Evidence against even flips",
@@ -275,7 +276,7 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
             ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
         ]
     lines += [
-        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
+        rows_fact(result),
         ("labels", counts),
         ("toss-ups share", shared_errors(result)),
     ]
@@ -314,32 +315,19 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
 
 
 def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
-    seen = {check.name: check for check in result.diagnostics}
-    link, step = seen.get("link"), seen["step"]
     anchors = [c for r in result.tested for c in r.diagnostics if c.name == "anchors and curve"]
     contradicted = sum(check.concern for check in anchors)
+    seen = f"Toss-ups contradict each other in {contradicted} of {len(anchors)} splits."
     return [
+        Assumption(NOT_ON_FEATURES),
         Assumption(
-            statement="A flip depends on the true class alone, not on the features.",
-            seen=UNSEEN,
-            concern=False,
+            "Toss-ups are right within their tolerance, and were chosen without a look at the "
+            "labels.",
+            seen if anchors else UNSEEN,
+            contradicted > 0,
         ),
-        Assumption(
-            statement="Toss-ups are right within their tolerance, and were chosen without a look "
-            "at the labels.",
-            seen=f"Toss-ups contradict each other in {contradicted} of {len(anchors)} splits."
-            if anchors
-            else UNSEEN,
-            concern=contradicted > 0,
-        ),
-        Assumption(
-            statement="Log-odds between any two classes are linear in the columns.",
-            seen=UNSEEN if link is None else link.message,
-            concern=link is not None and link.concern,
-        ),
-        Assumption(
-            statement="Many rows lie between the classes.", seen=step.message, concern=step.concern
-        ),
+        assumption(result, "Log-odds between any two classes are linear in the columns.", "link"),
+        assumption(result, "Many rows lie between the classes.", "step"),
     ]
 
 
@@ -368,32 +356,37 @@ def _key(result: MulticlassTestResult, record: SplitRecord) -> str:
     return repr((*record.positive, *record.negative) if pair else record.name)
 
 
-def _pictures(result: MulticlassTestResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.class_figures import pairs_figure, splits_figure
-
-    leaning = leaning_splits(result, view)
-    finding = "No split leans beyond chance." if result.tested else "These data cannot tell."
-    if leaning:
-        finding = f"{gains_from(result, leaning[0])}."
-    pictures = {}
-    if result.scheme == "one-vs-one":
-        pictures["pairs"] = SheetPicture(
-            question="Which class gains from which?",
-            draw=partial(pairs_figure, result, view),
-            caption=lambda: Caption(
-                reading="Each number is how much more of the class across is labelled as the class "
-                "down than the other way round; framed pairs lean beyond chance, hatched ones "
-                "were not tested or are withheld.",
-                finding=finding,
-            ),
-        )
-    pictures["splits"] = SheetPicture(
-        question="Which splits lean, and by how much?",
-        draw=partial(splits_figure, result, view),
-        caption=lambda: Caption(
-            reading="Each line is the interval of one split by itself; filled diamonds lean "
-            "with all splits counted.",
-            finding=finding,
-        ),
+def _pictures(result: MulticlassTestResult) -> dict[str, SheetPicture]:
+    splits = SheetPicture(
+        "Which splits lean, and by how much?", "class_figures.splits_figure", _splits_caption
     )
-    return pictures
+    if result.scheme != "one-vs-one":
+        return {"splits": splits}
+    pairs = SheetPicture(
+        "Which class gains from which?", "class_figures.pairs_figure", _pairs_caption
+    )
+    return {"pairs": pairs, "splits": splits}
+
+
+def _pairs_caption(result: MulticlassTestResult, view: View) -> Caption:
+    reading = (
+        "Each number is how much more of the class across is labelled as the class down than the "
+        "other way round; framed pairs lean beyond chance, hatched ones were not tested or are "
+        "withheld."
+    )
+    return Caption(reading, _finding(result, view))
+
+
+def _splits_caption(result: MulticlassTestResult, view: View) -> Caption:
+    reading = (
+        "Each line is the interval of one split by itself; filled diamonds lean with all splits "
+        "counted."
+    )
+    return Caption(reading, _finding(result, view))
+
+
+def _finding(result: MulticlassTestResult, view: View) -> str:
+    leaning = leaning_splits(result, view)
+    if leaning:
+        return f"{gains_from(result, leaning[0])}."
+    return "No split leans beyond chance." if result.tested else f"{CANNOT_TELL}."

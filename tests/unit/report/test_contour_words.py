@@ -175,7 +175,7 @@ def test_a_line_that_was_not_tested_says_why():
 
 
 def _finding(result):
-    return sheet_of(result, View()).pictures()["contours"].caption().finding
+    return sheet_of(result, View()).caption("contours").finding
 
 
 def test_two_contours_whose_cases_disagree_were_tested():

@@ -8,7 +8,7 @@ statistic is read off a t distribution.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -288,14 +288,6 @@ class Grouping:
 
 
 Groupings = tuple[Grouping, ...]
-
-
-def restored(values: Sequence[dict[str, Any]]) -> Groupings:
-    """Rebuild groupings from plain values."""
-    several = ("flipped", "pairs", "correlations", "degrees")
-    return tuple(
-        Grouping(**{**one, **{name: tuple(one[name]) for name in several}}) for one in values
-    )
 
 
 def added_variance(
