@@ -8,6 +8,7 @@ from evenodds.report.audit import DRAWN, INTERVALS, audit_assumptions
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
 from evenodds.report.wording import (
     ALTERNATIVES,
+    MOST_SHOWN,
     explained,
     flipped_more,
     interval_answers,
@@ -23,8 +24,6 @@ ADJUSTED: Final = (
     "A p-value made larger for the number of annotators tested. Holm: the chance of naming anyone "
     "falsely stays below the level. Benjamini-Hochberg: the share of names that are false does.",
 )
-# More rows than these no figure holds.
-MOST_SHOWN = 40
 
 
 def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:

@@ -18,18 +18,7 @@ from matplotlib.figure import Figure
 from evenodds.errors import InputError
 from evenodds.files import whole_file
 from evenodds.report.sheet import Caption, Sheet
-from evenodds.report.style import (
-    BAND,
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PALE,
-    RED,
-    SKY,
-    in_house_style,
-)
+from evenodds.report.style import PALETTE, in_house_style
 from evenodds.validation import check_choice
 
 
@@ -59,23 +48,11 @@ def _add_title(figure: Figure, title: str) -> None:
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _LINK: Final = "{http://www.w3.org/1999/xlink}href"
-# A page gives these names values, for light and for dark; a colour it does not know stays.
-_NAMES: Final = {
-    BLACK: "ink",
-    GREY: "grey",
-    PALE: "pale",
-    BAND: "band",
-    BLUE: "blue",
-    SKY: "sky",
-    GREEN: "green",
-    ORANGE: "orange",
-    RED: "red",
-    "#FFFFFF": "paper",
-}
 # A hundredth of a point is finer than any screen.
 _COORDINATES: Final = {"d", "x", "y", "width", "height", "transform"}
 _LONG_NUMBER: Final = re.compile(r"-?\d+\.\d{3,}")
-_VARIABLES: Final = {color.lower(): f"var(--{name}, {color})" for color, name in _NAMES.items()}
+# A page gives these names values, for light and for dark; a colour it does not know stays.
+_VARIABLES: Final = {color.lower(): f"var(--{name}, {color})" for name, color in PALETTE.items()}
 
 
 @in_house_style
@@ -107,11 +84,10 @@ def inline_svg(figure: Figure, *, name: str, title: str, description: str) -> st
         "aria-labelledby": f"{name}-title",
         "aria-describedby": f"{name}-description",
     }
-    for place, (tag, words) in enumerate((("title", title), ("desc", description))):
-        long_name = "description" if tag == "desc" else tag
-        spoken = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{long_name}"})
+    for tag, called, words in (("desc", "description", description), ("title", "title", title)):
+        spoken = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{called}"})
         spoken.text = words
-        root.insert(place, spoken)
+        root.insert(0, spoken)
     return ET.tostring(root, encoding="unicode")
 
 
@@ -178,23 +154,20 @@ def write_report(
 def render_report(sheet: Sheet, name: str | None = None, command: str | None = None) -> str:
     """Return the report as one HTML page."""
     drawn = [_drawn(sheet, kind) for kind in drawable(sheet)]
-    return (
-        _templates()
-        .get_template("report.html")
-        .render(
-            result=sheet.result,
-            sheet=sheet,
-            lead=drawn[0] if drawn else None,
-            name=name,
-            command=command,
-            figures=drawn[1:],
-            not_drawn=[
-                f"{picture.question} Not drawn: {picture.why_not}."
-                for picture in sheet.pictures.values()
-                if picture.why_not
-            ],
-            numbers=_gathered([*sheet.facts, *sheet.page_facts]),
-        )
+    template = _templates().get_template("report.html")
+    return template.render(
+        result=sheet.result,
+        sheet=sheet,
+        lead=drawn[0] if drawn else None,
+        name=name,
+        command=command,
+        figures=drawn[1:],
+        not_drawn=[
+            f"{picture.question} Not drawn: {picture.why_not}."
+            for picture in sheet.pictures.values()
+            if picture.why_not
+        ],
+        numbers=_gathered([*sheet.facts, *sheet.page_facts]),
     )
 
 
@@ -221,15 +194,10 @@ def _templates() -> Environment:
 
 def _drawn(sheet: Sheet, kind: str, prefix: str = "") -> Drawn:
     """Draw one figure for the page."""
-    picture = sheet.pictures[kind]
-    caption = sheet.caption(kind)
-    svg = inline_svg(
-        sheet.draw(kind),
-        name=f"{prefix}{kind}",
-        title=picture.question,
-        description=caption.finding,
-    )
-    return Drawn(picture.question, Markup(svg), caption)
+    caption, title = sheet.caption(kind), sheet.pictures[kind].question
+    name = f"{prefix}{kind}"
+    svg = inline_svg(sheet.draw(kind), name=name, title=title, description=caption.finding)
+    return Drawn(title, Markup(svg), caption)
 
 
 def _gathered(facts: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:

@@ -15,6 +15,8 @@ from evenodds.report.sheet import Caption, Key, SheetPicture, View
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
+# Annotators beyond these stand in the table alone, not in the figure.
+MOST_SHOWN: Final = 40
 CANNOT_TELL: Final = "These data cannot tell"
 DOUBTED: Final = "See what to doubt before acting on it."
 HARDLY: Final = "These data could hardly have found an asymmetry of any size."
