@@ -9,6 +9,8 @@ from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable,
 from evenodds.report.wording import (
     ALTERNATIVES,
     MOST_SHOWN,
+    NOISES,
+    OUTCOMES,
     explained,
     flipped_more,
     interval_answers,
@@ -60,16 +62,12 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         formulas="annotator_formulas.html",
         python=_python(result),
         words=[
-            *explained("Audit", "Flip", "Uniform noise", "Class-conditional noise"),
+            *explained("Audit", *NOISES),
             ADJUSTED,
-            *explained("Not rejected", "p-value"),
+            *explained(*OUTCOMES),
         ],
         holds="the names of annotators and counts of their audited rows, no rows",
-        pictures={
-            "annotators": SheetPicture(
-                QUESTION, "class_figures.annotators_figure", _annotators_caption
-            )
-        },
+        pictures={"annotators": SheetPicture(QUESTION, _annotators_caption)},
     )
 
 
@@ -112,36 +110,22 @@ def _keys(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) 
     first = result.tests[0]
     return (
         Key("Named", f"{len(named)} of {len(result.tests)}", f"Holm at {view.percent}"),
-        Key(
-            "Strongest evidence",
-            show_pvalue(first.holm),
-            f"adjusted, {first.annotator!r}",
-        ),
+        Key("Strongest evidence", show_pvalue(first.holm), f"adjusted, {first.annotator!r}"),
         Key("Worth a look", f"{found}", f"Benjamini-Hochberg at {view.percent}"),
     )
 
 
 def _tables(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
-    level = view.level
     rows = []
     for test in result.tests:
-        one, interval = test.result, test.result.confidence_interval(level)
-        rows.append(
-            (
-                str(test.annotator),
-                f"{one.n_rows:,}",
-                f"{one.alpha:.3f}",
-                f"{one.beta:.3f}",
-                f"{one.asymmetry:+.3f}",
-                f"{interval.low:+.2f} to {interval.high:+.2f}",
-                *(_short(p) for p in (one.pvalue, test.holm, test.benjamini_hochberg)),
-            )
-        )
-    ranked = SheetTable(
-        title="Annotators, strongest evidence first",
-        header=("who", "rows", "alpha", "beta", "b - a", f"{level:.0%} int.", "p", "Holm", "BH"),
-        rows=tuple(rows),
-    )
+        one, interval = test.result, test.result.confidence_interval(view.level)
+        rates = f"{one.alpha:.3f}", f"{one.beta:.3f}", f"{one.asymmetry:+.3f}"
+        pvalues = map(_short, (one.pvalue, test.holm, test.benjamini_hochberg))
+        bounds = f"{interval.low:+.2f} to {interval.high:+.2f}"
+        rows.append((str(test.annotator), f"{one.n_rows:,}", *rates, bounds, *pvalues))
+    interval_name = f"{view.level:.0%} int."
+    header = ("who", "rows", "alpha", "beta", "b - a", interval_name, "p", "Holm", "BH")
+    ranked = SheetTable("Annotators, strongest evidence first", header, tuple(rows))
     if not result.untested:
         return (ranked,)
     others = tuple((str(one.annotator), f"{one.n_rows:,}", one.why) for one in result.untested)

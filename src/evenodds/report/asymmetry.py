@@ -4,32 +4,8 @@ from dataclasses import replace
 from typing import Final
 
 from evenodds.inference.results import AsymmetryTestResult
+from evenodds.report import wording
 from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, View, assumption
-from evenodds.report.wording import (
-    CHOSEN_BLINDLY,
-    INDEPENDENT,
-    NOT_ON_FEATURES,
-    QUESTION,
-    equivalence_fact,
-    equivalence_step,
-    explained,
-    flipped_more,
-    headline,
-    interval_answers,
-    is_doubted,
-    is_withheld,
-    known_to,
-    label_fact,
-    leans_away,
-    never_shown,
-    profile_facts,
-    profile_keys,
-    profile_pictures,
-    repeat_call,
-    rounded_up,
-    rows_fact,
-    verdict,
-)
 
 WITHHELD: Final = "these data cannot tell"
 NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels around each anchor"
@@ -38,28 +14,26 @@ NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels aro
 def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
     """Return the sheet of an asymmetry test."""
     smallest = result.smallest_margin(view.significance)
-    answers = interval_answers(result, view, "confidence_interval")
+    answers = wording.interval_answers(result, view, "confidence_interval")
+    pvalue: float | None = result.equivalence(view.margin).pvalue
+    page_facts = [wording.equivalence_fact(result, view)]
+    if smallest:
+        page_facts.append(("", wording.never_shown(smallest)))
+    if result.withheld:
+        page_facts, pvalue = [], None
+        answers = {"confidence_interval": {"low": None, "high": None, "level": view.level}}
     answers["equivalence"] = {
         "margin": view.margin,
-        "pvalue": result.equivalence(view.margin).pvalue,
-        "smallest_margin": smallest,
+        "pvalue": pvalue,
+        "smallest_margin": None if result.withheld else smallest,
     }
-    page_facts = [equivalence_fact(result, view)]
-    if smallest:
-        page_facts.append(("", never_shown(smallest)))
-    if result.withheld:
-        page_facts = []
-        answers = {
-            "confidence_interval": {"low": None, "high": None, "level": view.level},
-            "equivalence": {"margin": view.margin, "pvalue": None, "smallest_margin": None},
-        }
     return Sheet(
         result=result,
         view=view,
-        question=QUESTION,
-        headline=headline(result, view.significance, view.margin),
-        verdict=verdict(result, view.significance),
-        keys=profile_keys(
+        question=wording.QUESTION,
+        headline=wording.headline(result, view.significance, view.margin),
+        verdict=wording.verdict(result, view.significance),
+        keys=wording.profile_keys(
             result,
             view,
             test=f"{result.method} test",
@@ -78,14 +52,7 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
         ],
         formulas="asymmetry_formulas.html",
         python=python_call(result),
-        words=explained(
-            "Flip",
-            "Uniform noise",
-            "Class-conditional noise",
-            "Anchor, toss-up",
-            "Not rejected",
-            "p-value",
-        ),
+        words=wording.explained(*wording.NOISES, "Anchor, toss-up", *wording.OUTCOMES),
         holds="counts of rows and where the toss-ups lie, no rows",
         pictures=_pictures(result),
     )
@@ -98,22 +65,22 @@ def next_steps(
 
     With a `margin`, what it already shows is not asked for again.
     """
-    if is_withheld(result, significance):
+    if wording.is_withheld(result, significance):
         return [
             "Collect more rows, or use fewer columns: those that an expert would look at.",
             "Or look up the true label of some rows, and test these with audit_test.",
         ]
     settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips"
     if result.pvalue >= significance:
-        steps = [f"{settle}, and can hide them."] if is_doubted(result) else []
-        if leans_away(result, significance):
+        steps = [f"{settle}, and can hide them."] if wording.is_doubted(result) else []
+        if wording.leans_away(result, significance):
             steps.append("To ask about either class, test again with alternative 'two-sided'.")
         steps.append("To find smaller asymmetries, collect more rows or more toss-up cases.")
         if margin is None or result.equivalence(margin).pvalue >= significance:
-            steps += equivalence_step(result.smallest_margin(significance))
+            steps += wording.equivalence_step(result.smallest_margin(significance))
         return steps
-    more, less = flipped_more(result)
-    doubts = [f"{settle}."] if is_doubted(result) else []
+    more, less = wording.flipped_more(result)
+    doubts = [f"{settle}."] if wording.is_doubted(result) else []
     if result.withheld:
         return [
             *doubts,
@@ -136,7 +103,7 @@ def refused_margin(result: AsymmetryTestResult, margin: float, significance: flo
     smallest = result.smallest_margin(significance)
     if margin >= smallest or result.equivalence(margin).pvalue < significance:
         return None
-    wider = "" if smallest >= 1 else f"give a margin above {rounded_up(smallest):g}, or "
+    wider = "" if smallest >= 1 else f"give a margin above {wording.rounded_up(smallest):g}, or "
     return (
         f"--margin is {margin:g} but {result.n_anchors} anchors known to "
         f"±{result.tolerance[1]:g} each and ±{result.shared_tolerance:g} together cannot show "
@@ -148,18 +115,18 @@ def refused_margin(result: AsymmetryTestResult, margin: float, significance: flo
 def _assumptions(result: AsymmetryTestResult) -> list[Assumption]:
     """Return the assumptions of a test, those it rests on most first."""
     stated: list[tuple[str, ...]] = [
-        (f"{NOT_ON_FEATURES} Noise that depends on them can balance just at the anchors.",)
+        (f"{wording.NOT_ON_FEATURES} Noise that depends on them can balance just at the anchors.",)
     ]
     if result.n_anchors:
         right = "The expert's posteriors are right, within their tolerance."
-        stated += [(right, "anchors and curve", "tipping point"), (CHOSEN_BLINDLY,)]
+        stated += [(right, "anchors and curve", "tipping point"), (wording.CHOSEN_BLINDLY,)]
     if result.n_audited:
         right = "The looked-up labels are right, and audited rows are flipped as often as others."
         stated.append((right, "audit", "audit size"))
     far_more = "There are far more rows than parameters, also on the slope of the curve."
     stated += [
         _SHAPES.get(result.method, _LOGISTIC),
-        (INDEPENDENT, "groups"),
+        (wording.INDEPENDENT, "groups"),
         (far_more, "rows per parameter", "step"),
     ]
     return [assumption(result, *one) for one in stated]
@@ -201,7 +168,7 @@ def python_call(result: AsymmetryTestResult) -> str:
         arguments.append("audit=audit")
     if _grouped(result):
         arguments.append("groups=groups")
-    return repeat_call(comments, "asymmetry_test", arguments)
+    return wording.repeat_call(comments, "asymmetry_test", arguments)
 
 
 def _grouped(result: AsymmetryTestResult) -> bool:
@@ -243,7 +210,10 @@ def _facts(result: AsymmetryTestResult, view: View) -> list[tuple[str, str]]:
     words = [f"{value} {name}" for name, value in settings.items()]
     if seed is not None:
         words.append(f"seed {seed}")
-    lines = [("test", f"{result.method} ({', '.join(words)})"), *profile_facts(result, view)]
+    lines = [
+        ("test", f"{result.method} ({', '.join(words)})"),
+        *wording.profile_facts(result, view),
+    ]
     if result.alpha is not None and result.beta is not None:
         lines += [
             ("flip rates", f"alpha = {result.alpha:.3f} of the {result.positive!r}"),
@@ -255,39 +225,28 @@ def _facts(result: AsymmetryTestResult, view: View) -> list[tuple[str, str]]:
             ("at the anchors", f"posterior {result.mean_posterior:.3f} if the noise is uniform"),
             ("", f"not rejected from {region.low:.3f} to {region.high:.3f}"),
         ]
-    known = f", {known_to(result)}" if result.n_anchors else ""
-    lines += [rows_fact(result), ("anchors", f"{result.n_anchors}{known}")]
+    known = f", {wording.known_to(result)}" if result.n_anchors else ""
+    lines += [wording.rows_fact(result), ("anchors", f"{result.n_anchors}{known}")]
     if result.n_audited:
         lines.append(("audit", f"{result.n_audited:,} rows with true labels"))
-    return [*lines, label_fact(result)]
+    return [*lines, wording.label_fact(result)]
 
 
 def _pictures(result: AsymmetryTestResult) -> dict[str, SheetPicture]:
     """Return the figures of a result, the one for a reader in a hurry first."""
-    local, method = result.method == "local", f"method {result.method!r}"
+    method = f"method {result.method!r}"
+    no_anchors = "" if result.n_anchors else "there are no anchors to draw"
+    no_curve = NO_CURVE if result.method == "local" else ""
     overstates = f"{method} overstates asymmetries, and what it could have found"
     no_plane = "" if result.sketch.plane is not None else "fewer than two features matter"
     if result.alpha is None:
         no_plane = f"{method} estimates no flip rates, so it knows no clean boundary"
     known = {
-        "anchors": SheetPicture(
-            "Where do the toss-ups fall?",
-            "curve_figures.anchors_figure",
-            _anchors_caption,
-            "" if result.n_anchors else "there are no anchors to draw",
-        ),
-        **profile_pictures("data", overstates if result.method == "wald" else ""),
-        "fit": SheetPicture(
-            "Does the curve fit?",
-            "curve_figures.fit_figure",
-            _fit_caption,
-            NO_CURVE if local else "",
-        ),
+        "anchors": SheetPicture("Where do the toss-ups fall?", _anchors_caption, no_anchors),
+        **wording.profile_pictures("data", overstates if result.method == "wald" else ""),
+        "fit": SheetPicture("Does the curve fit?", _fit_caption, no_curve),
         "boundary": SheetPicture(
-            "What would the noise do?",
-            "curve_figures.plane_figure",
-            _boundary_caption,
-            NO_CURVE if local else no_plane,
+            "What would the noise do?", _boundary_caption, no_curve or no_plane
         ),
     }
     if result.mean_posterior is None:  # no row for all anchors together
@@ -298,12 +257,10 @@ def _pictures(result: AsymmetryTestResult) -> dict[str, SheetPicture]:
 
 
 def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
-    shown = result.sketch.anchors
-    regions = [result.anchor_region(anchor, view.significance) for anchor in shown]
-    outside = sum(
-        not region.low <= anchor.posterior <= region.high
-        for anchor, region in zip(shown, regions, strict=True)
-    )
+    shown, outside = result.sketch.anchors, 0
+    for anchor in shown:
+        region = result.anchor_region(anchor, view.significance)
+        outside += not region.low <= anchor.posterior <= region.high
     noun = "toss-up" if result.sketch.only_toss_ups else "anchor"
     sentences = [
         f"The {noun} lies {'outside' if outside else 'within'} its bar."
@@ -324,7 +281,7 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
         )
     reading = (
         f"{_each_row(result)} The bar is where equal flips of both "
-        f"classes would leave it {100 * (1 - view.significance):g} times out of 100; the mark is "
+        f"classes would leave it {100 * view.level:g} times out of 100; the mark is "
         f"where these labels put it. {_leaning(result)}: count on the last row, not on their "
         "number."
         if pooled is not None

@@ -4,28 +4,10 @@ from dataclasses import asdict
 from typing import Final
 
 from evenodds.inference.audit.result import AuditTestResult
+from evenodds.report import wording
 from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, SheetTable, View
-from evenodds.report.wording import (
-    FLIPPED_INDEPENDENTLY,
-    QUESTION,
-    equivalence_fact,
-    equivalence_step,
-    explained,
-    flipped_more,
-    headline,
-    interval_answers,
-    profile_facts,
-    profile_keys,
-    profile_pictures,
-    repeat_call,
-    verdict,
-)
 
-DRAWN: Final = {
-    "random": "at random",
-    "true": "by true class",
-    "given": "by given label",
-}
+DRAWN: Final = {"random": "at random", "true": "by true class", "given": "by given label"}
 TESTS: Final = {
     "boschloo": "Boschloo's exact unconditional test",
     "exact": "exact unconditional test",
@@ -41,14 +23,14 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
     return Sheet(
         result=result,
         view=view,
-        question=QUESTION,
-        headline=headline(result, view.significance, view.margin),
-        verdict=verdict(result, view.significance),
-        keys=profile_keys(result, view, test=test, flipped="Flipped"),
+        question=wording.QUESTION,
+        headline=wording.headline(result, view.significance, view.margin),
+        verdict=wording.verdict(result, view.significance),
+        keys=wording.profile_keys(result, view, test=test, flipped="Flipped"),
         facts=[("test", test), *_facts(result, view)],
-        page_facts=(equivalence_fact(result, view),),
+        page_facts=(wording.equivalence_fact(result, view),),
         answers={
-            **interval_answers(result, view, *INTERVALS),
+            **wording.interval_answers(result, view, *INTERVALS),
             "equivalence": asdict(result.equivalence(view.margin)),
         },
         tables=(_table(result),),
@@ -61,15 +43,11 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         ],
         formulas="audit_formulas.html",
         python=_python(result),
-        words=explained(
-            "Audit", "Flip", "Uniform noise", "Class-conditional noise", "Not rejected", "p-value"
-        ),
+        words=wording.explained("Audit", *wording.NOISES, *wording.OUTCOMES),
         holds="counts of audited rows, no rows",
         pictures={
-            "rates": SheetPicture(
-                "How often is either class flipped?", "curve_figures.rates_figure", _rates_caption
-            ),
-            **profile_pictures("audit"),
+            "rates": SheetPicture("How often is either class flipped?", _rates_caption),
+            **wording.profile_pictures("audit"),
         },
     )
 
@@ -79,11 +57,11 @@ def _independence(result: AuditTestResult) -> str:
     if result.groupings:
         return "Rows of different groups are flipped independently of each other."
     shared = "those that share an item or an annotator need groups."
-    return f"{FLIPPED_INDEPENDENTLY.removesuffix('.')}: {shared}"
+    return f"{wording.FLIPPED_INDEPENDENTLY.removesuffix('.')}: {shared}"
 
 
 def audit_assumptions(
-    sampled_by: str, independence: str = FLIPPED_INDEPENDENTLY
+    sampled_by: str, independence: str = wording.FLIPPED_INDEPENDENTLY
 ) -> list[Assumption]:
     """Return what an audit takes for granted, what it rests on most first."""
     drawn = {
@@ -97,7 +75,7 @@ def audit_assumptions(
 
 
 def _facts(result: AuditTestResult, view: View) -> list[tuple[str, str]]:
-    lines = profile_facts(result, view)
+    lines = wording.profile_facts(result, view)
     for title, name, label in (
         ("flip rates", "alpha", result.positive),
         ("", "beta", result.negative),
@@ -143,9 +121,9 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
         )
         return [
             f"To find smaller asymmetries, {more}.",
-            *equivalence_step(),
+            *wording.equivalence_step(),
         ]
-    more, less = flipped_more(result)
+    more, less = wording.flipped_more(result)
     return [
         f"Relabel: rows labelled {less} hide the missing {more}; look at those first.",
         f"Train robustly: NoiseAwareLogisticRegression(alpha={result.alpha:.3f}, "
@@ -169,7 +147,7 @@ def _python(result: AuditTestResult) -> str:
             f"# {'groups' if one else 'items, annotators'}: which of them belong together"
         )
         arguments.append(f"groups={'groups' if one else '(items, annotators)'}")
-    return repeat_call(comments, "audit_test", arguments)
+    return wording.repeat_call(comments, "audit_test", arguments)
 
 
 def _rates_caption(result: AuditTestResult, view: View) -> Caption:

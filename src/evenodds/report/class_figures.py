@@ -138,7 +138,7 @@ def splits_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None
 
 
 @one_panel(height=4.5)
-def contour_figure(panel: Axes, result: ContourTestResult, view: View) -> None:
+def contours_figure(panel: Axes, result: ContourTestResult, view: View) -> None:
     """Draw the contours with their intervals, the fitted line with its band, and the diagonal."""
     reach = float(ndtri(1 - view.significance / 2))
     across = np.linspace(0, 1, POINTS)

@@ -45,9 +45,7 @@ def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
         holds="counts of audited rows, no rows",
         pictures={
             "confusion": SheetPicture(
-                "How often does each class get each label?",
-                "class_figures.confusion_figure",
-                _confusion_caption,
+                "How often does each class get each label?", _confusion_caption
             )
         },
     )

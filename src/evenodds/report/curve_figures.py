@@ -197,7 +197,7 @@ def _draw_plateau(panel: Axes, height: float, name: str, place: float, side: str
 
 
 @one_panel(height=4.1)
-def plane_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> None:
+def boundary_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> None:
     """Draw the rows by their labels, the anchors, and both boundaries."""
     plane = result.sketch.plane
     if plane is None:
@@ -267,7 +267,7 @@ def _box(plane: Plane) -> Box:
 
 
 @one_panel(height=2.9)
-def power_curve_figure(panel: Axes, result: Profiled, view: View) -> None:
+def power_figure(panel: Axes, result: Profiled, view: View) -> None:
     """Draw the power of a test like this one, and what it finds four times out of five."""
     curve = power_curve(result, significance=view.significance)
     panel.plot(curve.asymmetries, curve.powers, color=BLUE, label="chance of finding it")

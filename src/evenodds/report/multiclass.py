@@ -19,6 +19,7 @@ from evenodds.report.sheet import (
 from evenodds.report.wording import (
     CANNOT_TELL,
     NOT_ON_FEATURES,
+    OUTCOMES,
     explained,
     is_doubted,
     name_interval,
@@ -35,15 +36,19 @@ def leaning_splits(result: MulticlassTestResult, view: View) -> list[SplitRecord
 
 def gains_from(result: MulticlassTestResult, record: SplitRecord) -> str:
     """Say which way a split leans."""
-    first = " or ".join(repr(name) for name in record.positive)
-    second = (
-        "the rest"
-        if result.scheme == "one-vs-rest"
-        else " or ".join(repr(name) for name in record.negative)
-    )
-    gains = (record.asymmetry or 0.0) > 0
-    more, less = (first, second) if gains else (second, first)
-    return f"{more} gains from {less}"
+    first, second = _named(record.positive), _named(record.negative)
+    if result.scheme == "one-vs-rest":
+        second = "the rest"
+    return f"{first} gains from {second}" if _gains(record) else f"{second} gains from {first}"
+
+
+def _named(classes: tuple[object, ...]) -> str:
+    return " or ".join(map(repr, classes))
+
+
+def _gains(record: SplitRecord) -> bool:
+    """Tell whether the side named first gains."""
+    return (record.asymmetry or 0.0) > 0
 
 
 def multiclass_headline(result: MulticlassTestResult, view: View) -> str:
@@ -90,10 +95,8 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
             f"{gains_from(result, leaning[0])}.",
             f"Asymmetries of what leans: {listed}{rest}.",
         ]
-    widest = max(
-        max(abs(interval.low), abs(interval.high))
-        for interval in (record.confidence_interval(view.level) for record in result.tested)
-    )
+    intervals = [record.confidence_interval(view.level) for record in result.tested]
+    widest = max(max(-interval.low, interval.high) for interval in intervals)
     return [
         f"No split leans beyond chance ({show_pvalue(result.pvalue)}, splits counted).",
         "That does not show that flips are even: asymmetries up to "
@@ -124,41 +127,23 @@ INTERVAL: Final = (
 
 def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
     """Return a line a split."""
-    level = view.level
     rows = []
     for record in result.splits:
-        if not record.tested:
-            why = "not tested" if record.withheld is None else "withheld"
-            shown = (record.name, f"{record.n_rows:,}", str(record.n_anchors), why)
-            rows.append((*shown, "", "", "", ""))
-            continue
-        interval = record.confidence_interval(level)
-        rows.append(
-            (
-                record.name,
-                f"{record.n_rows:,}",
-                str(record.n_anchors),
+        shown = [record.name, f"{record.n_rows:,}", str(record.n_anchors)]
+        if record.tested:
+            interval = record.confidence_interval(view.level)
+            shown += [
                 f"{record.asymmetry:+.3f}",
                 f"{interval.low:+.3f} to {interval.high:+.3f}",
                 f"{record.alpha:.3f} / {record.beta:.3f}",
                 f"{record.null_ratio:g} : 1",
                 f"{record.adjusted_pvalue:.2g}",
-            )
-        )
-    return SheetTable(
-        title="Splits",
-        header=(
-            "split",
-            "rows",
-            "toss-ups",
-            "asymmetry",
-            f"{level:.0%} interval",
-            "alpha / beta",
-            "null",
-            "adjusted p",
-        ),
-        rows=tuple(rows),
-    )
+            ]
+        else:
+            shown += ["not tested" if record.withheld is None else "withheld", "", "", "", ""]
+        rows.append(tuple(shown))
+    numbers = ("asymmetry", f"{view.level:.0%} interval", "alpha / beta", "null", "adjusted p")
+    return SheetTable("Splits", ("split", "rows", "toss-ups", *numbers), tuple(rows))
 
 
 def shared_errors(result: MulticlassTestResult) -> str:
@@ -176,10 +161,11 @@ HALF: Final = {
     "one-vs-rest": "the class is as likely as all others together",
     "output-codes": "the two sides of the split are equally likely",
 }
+UNIFORMLY: Final = "every label is flipped equally often, and to every other class alike"
 NULL: Final = {
     "one-vs-one": "the two classes of a pair are flipped into each other equally often",
-    "one-vs-rest": "every label is flipped equally often, and to every other class alike",
-    "output-codes": "every label is flipped equally often, and to every other class alike",
+    "one-vs-rest": UNIFORMLY,
+    "output-codes": UNIFORMLY,
 }
 ADJUSTED: Final = {
     "one-vs-one": "strongest first, each with those before it free (Holm's factors)",
@@ -228,7 +214,7 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
             RATES,
             INTERVAL,
             TOSS_UP,
-            *explained("Not rejected", "p-value"),
+            *explained(*OUTCOMES),
         ],
         holds="counts of rows and numbers a split, no rows",
         pictures=_pictures(result),
@@ -240,22 +226,12 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
         return (Key("Evidence against even flips", "withheld", "these data cannot tell"),)
     strongest = result.surest_first[0]
     interval = strongest.confidence_interval(view.level)
+    counted, wrong = f"{len(result.tested)} splits counted", 100 * (result.noise_rate or 0.0)
+    size = with_minus(f"{strongest.asymmetry:+.3f}")
     return (
-        Key(
-            "Evidence against even flips",
-            show_pvalue(result.pvalue),
-            f"{len(result.tested)} splits counted",
-        ),
-        Key(
-            f"Strongest: {strongest.name}",
-            with_minus(f"{strongest.asymmetry:+.3f}"),
-            name_interval(interval),
-        ),
-        Key(
-            "Wrong labels, by estimate",
-            f"{100 * (result.noise_rate or 0.0):.1f} %",
-            "over all classes",
-        ),
+        Key("Evidence against even flips", show_pvalue(result.pvalue), counted),
+        Key(f"Strongest: {strongest.name}", size, name_interval(interval)),
+        Key("Wrong labels, by estimate", f"{wrong:.1f} %", "over all classes"),
     )
 
 
@@ -295,12 +271,10 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
             "For the splits withheld, collect rows near their toss-ups, or use fewer columns."
         )
     if leaning:
-        record = leaning[0]
-        gains = (record.asymmetry or 0.0) > 0
-        hiding = record.positive if gains else record.negative
+        hiding = leaning[0].positive if _gains(leaning[0]) else leaning[0].negative
         steps.append(
-            f"Look through rows labelled {' or '.join(repr(name) for name in hiding)} near the "
-            "toss-ups: the lost rows hide there."
+            f"Look through rows labelled {_named(hiding)} near the toss-ups: the lost rows hide "
+            "there."
         )
     if any(record.untested for record in result.splits):
         steps.append("Name toss-ups for the splits not tested; they are taken to be even.")
@@ -357,15 +331,9 @@ def _key(result: MulticlassTestResult, record: SplitRecord) -> str:
 
 
 def _pictures(result: MulticlassTestResult) -> dict[str, SheetPicture]:
-    splits = SheetPicture(
-        "Which splits lean, and by how much?", "class_figures.splits_figure", _splits_caption
-    )
-    if result.scheme != "one-vs-one":
-        return {"splits": splits}
-    pairs = SheetPicture(
-        "Which class gains from which?", "class_figures.pairs_figure", _pairs_caption
-    )
-    return {"pairs": pairs, "splits": splits}
+    splits = SheetPicture("Which splits lean, and by how much?", _splits_caption)
+    pairs = SheetPicture("Which class gains from which?", _pairs_caption)
+    return {**({"pairs": pairs} if result.scheme == "one-vs-one" else {}), "splits": splits}
 
 
 def _pairs_caption(result: MulticlassTestResult, view: View) -> Caption:

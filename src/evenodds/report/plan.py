@@ -46,9 +46,8 @@ def plan_sheet(plan: Plan, view: View) -> Sheet:
         ],
         holds="a plan, no rows",
         pictures={
-            "power": SheetPicture(
+            "plan": SheetPicture(
                 "How does the power change with rows and toss-ups?",
-                "class_figures.plan_figure",
                 _plan_caption,
                 "it has no number of rows to draw against" if plan.n_rows is None else "",
             )

@@ -65,13 +65,9 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class SheetPicture:
-    """A figure, the question it answers, its words; or why it cannot be drawn.
-
-    The figure is named by module and function, so that only pages and plots load it.
-    """
+    """The question that a figure answers, and its words; or why it cannot be drawn."""
 
     question: str
-    figure: str
     caption: Callable[[Any, "View"], Caption]
     why_not: str = ""
 
@@ -202,7 +198,8 @@ class Sheet:
 
     def draw(self, kind: str) -> "Figure":
         """Draw one of the pictures."""
-        figure: Figure = _load(self.pictures[kind].figure)(self.result, self.view)
+        module = "class_figures" if kind in _OF_SEVERAL else "curve_figures"
+        figure: Figure = _load(f"{module}.{kind}_figure")(self.result, self.view)
         return figure
 
     def caption(self, kind: str) -> Caption:
@@ -210,6 +207,8 @@ class Sheet:
         return self.pictures[kind].caption(self.result, self.view)
 
 
+# Figures of several contours, classes, annotators or plans.
+_OF_SEVERAL: Final = {"annotators", "confusion", "contours", "pairs", "plan", "splits"}
 # Module and function, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
     "AnnotatorAuditResult": "annotators.annotator_sheet",

@@ -59,13 +59,9 @@ def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05)
     small = result.equivalence(margin).pvalue < significance
     size = f"{100 * margin:g} in 100"
     if result.pvalue < significance:
+        start, is_so = ("It seems so, with reasons to doubt", "looks") if doubted else ("Yes", "is")
         by_how_much = f", though by less than {size}" if small else ""
-        if doubted:
-            return (
-                f"It seems so, with reasons to doubt: {more} looks flipped more often than "
-                f"{less}{by_how_much}."
-            )
-        return f"Yes: {more} is flipped more often than {less}{by_how_much}."
+        return f"{start}: {more} {is_so} flipped more often than {less}{by_how_much}."
     if small:
         return (
             f"It seems not by much, with reasons to doubt: any difference looks below {size}."
@@ -135,6 +131,11 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
 def name_interval(interval: ConfidenceInterval) -> str:
     """Write an interval with its level, for a page."""
     return f"{100 * interval.level:g}% interval {with_minus(show_interval(interval))}"
+
+
+def interval_in_full(interval: ConfidenceInterval) -> str:
+    """Write an interval with its level and three digits."""
+    return f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"
 
 
 def with_minus(number: str) -> str:
@@ -241,6 +242,8 @@ GLOSSARY: Final = {
     "the probability that flips are equal.",
     "Audit": "A sample of rows whose true class was looked up.",
 }
+NOISES: Final = ("Flip", "Uniform noise", "Class-conditional noise")
+OUTCOMES: Final = ("Not rejected", "p-value")
 NOT_ON_FEATURES: Final = "A flip depends on the true class alone, not on the features."
 CHOSEN_BLINDLY: Final = "Anchors were chosen without a look at the labels, or at a model of them."
 INDEPENDENT: Final = "Rows are independent of each other, or groups of them are named."
@@ -281,7 +284,7 @@ def profile_facts(result: Profiled, view: View) -> list[tuple[str, str]]:
         interval = result.confidence_interval(view.level)
         lines += [
             ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
-            ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
+            ("", interval_in_full(interval)),
         ]
     return lines
 
@@ -326,16 +329,9 @@ def profile_pictures(what: str, why_no_power: str = "") -> dict[str, SheetPictur
     """Return the figures of z and of power; `what` could have found something."""
     return {
         "evidence": SheetPicture(
-            "How strong is the evidence for each asymmetry?",
-            "curve_figures.evidence_figure",
-            evidence_caption,
+            "How strong is the evidence for each asymmetry?", evidence_caption
         ),
-        "power": SheetPicture(
-            f"What could this {what} have found?",
-            "curve_figures.power_curve_figure",
-            power_caption,
-            why_no_power,
-        ),
+        "power": SheetPicture(f"What could this {what} have found?", power_caption, why_no_power),
     }
 
 
