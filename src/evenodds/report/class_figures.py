@@ -30,6 +30,7 @@ from evenodds.report.style import (
     PALE,
     RED,
     as_written,
+    error_bars,
     interval_row,
     name_axes,
     name_rows,
@@ -155,19 +156,10 @@ def contours_figure(panel: Axes, result: ContourTestResult, view: View) -> None:
         panel.plot(stated, shares, "o", label="single cases", **dots)
     estimates = np.array([contour.estimate for contour in result.contours])
     errors = reach * np.array([contour.standard_error for contour in result.contours])
-    panel.errorbar(
-        [contour.stated for contour in result.contours],
-        estimates,
-        xerr=[reach * contour.stated_error for contour in result.contours],
-        yerr=errors,
-        fmt="o",
-        color=BLACK,
-        markersize=4.6,
-        elinewidth=1,
-        capsize=2,
-        label=f"contours, {view.level:.0%} intervals",
-        zorder=3,
-    )
+    stated_at = [contour.stated for contour in result.contours]
+    unsure = [reach * contour.stated_error for contour in result.contours]
+    label = f"contours, {view.level:.0%} intervals"
+    error_bars(panel, stated_at, estimates, ("o", BLACK), xerr=unsure, yerr=errors, label=label)
     panel.set_xlim(-0.03, 1.03)
     bottom, top = min(estimates - errors), max(estimates + errors)
     panel.set_ylim(min(-0.03, bottom - 0.02, *shares), max(1.03, top + 0.02, *shares))
@@ -230,18 +222,9 @@ def plan_figure(panel: Axes, plan: Plan, view: View | None = None) -> None:
         panel.plot(ends, [plan.power, plan.power], "-|", label=label, **bar)
     if plan.simulated is not None:
         seen = plan.simulated
-        panel.errorbar(
-            [plan.n_rows * 1.06],
-            [seen.rate],
-            yerr=[[seen.rate - seen.low], [seen.high - seen.rate]],
-            fmt="s",
-            color=RED,
-            markersize=4,
-            capsize=2.5,
-            linewidth=1,
-            label=f"simulated, {seen.runs} runs",
-            zorder=3,
-        )
+        around = [[seen.rate - seen.low], [seen.high - seen.rate]]
+        beside, label = [plan.n_rows * 1.06], f"simulated, {seen.runs} runs"
+        error_bars(panel, beside, [seen.rate], ("s", RED), yerr=around, label=label)
     panel.axhline(plan.significance, label="level of the test", **DOTTED)
     panel.set_xscale("log")
     panel.set_xticks(rows)

@@ -20,6 +20,7 @@ from evenodds.report.style import (
     ORANGE,
     RED,
     as_written,
+    error_bars,
     interval_row,
     name_axes,
     name_rows,
@@ -158,17 +159,8 @@ def fit_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> None:
         _draw_plateau(panel, 1 - alpha, f"1 − alpha = {1 - alpha:.3f}", low, "left")
     observed = np.array([seen.observed for seen in bins])
     errors = [observed - [b.low for b in bins], [b.high for b in bins] - observed]
-    panel.errorbar(
-        places,
-        observed,
-        yerr=np.maximum(errors, 0),
-        fmt="o",
-        color=BLACK,
-        markersize=3.8,
-        linewidth=0.9,
-        label="labels seen, 95% interval",
-        zorder=3,
-    )
+    seen_as = "labels seen, 95% interval"
+    error_bars(panel, places, observed, ("o", BLACK), yerr=np.maximum(errors, 0), label=seen_as)
     panel.axvline(0, **DOTTED)
     panel.axhline(0.5, **DOTTED)
     panel.set_xlim(low, high)

@@ -204,19 +204,10 @@ def _uniform(counts: Counts, draws: int, rng: np.random.Generator) -> MatrixTest
     every = range(n_classes)
     flipped = int(counts.sum() - counts.trace())
     degrees = n_classes * (n_classes - 1) - 1
-    if flipped == 0:
-        return MatrixTest(
-            name="uniform",
-            statistic=0.0,
-            pvalue=1.0,
-            degrees_of_freedom=degrees,
-            reference="chi2",
-        )
-    statistic = float(
-        sum(_pearson(counts[[k]], k, int(sizes[k]), flipped / counts.sum())[0] for k in every)
-    )
-    least = float(sizes.min()) * flipped / counts.sum() / (n_classes - 1)
-    if least >= FEW_EXPECTED:
+    rate = flipped / counts.sum()
+    statistic = float(sum(_pearson(counts[[k]], k, int(sizes[k]), rate)[0] for k in every))
+    least = float(sizes.min()) * rate / (n_classes - 1)
+    if flipped == 0 or least >= FEW_EXPECTED:  # without a flip the statistic is 0, and p is 1
         pvalue, reference = float(chdtrc(degrees, statistic)), "chi2"
     else:
         drawn = _uniform_draws(sizes, flipped, draws, rng)
