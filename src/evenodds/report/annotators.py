@@ -10,7 +10,9 @@ from evenodds.report.wording import (
     ALTERNATIVES,
     MOST_SHOWN,
     NOISES,
+    NOT_SHOWN,
     OUTCOMES,
+    SMALLER,
     explained,
     flipped_more,
     interval_answers,
@@ -80,18 +82,18 @@ def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
 
 def _verdict(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) -> str:
     if not named:
-        first = result.tests[0]
+        first, still = result.tests[0], f"{NOT_SHOWN} they flip both equally often"
         if len(result.tests) == 1:
             return (
                 f"The one annotator tested, {first.annotator!r}, is not shown to flip one class "
-                f"more often than the other ({show_pvalue(first.holm)}). That does not show that "
-                "they flip both equally often: the interval says what remains possible."
+                f"more often than the other ({show_pvalue(first.holm)}). {still}: the interval "
+                "says what remains possible."
             )
         return (
             f"None of {len(result.tests)} annotators is shown to flip one class more often than "
             f"the other, with their number accounted for (smallest adjusted "
-            f"{show_pvalue(first.holm)}, of {first.annotator!r}). That does not show that they "
-            "flip both equally often: the intervals say what remains possible."
+            f"{show_pvalue(first.holm)}, of {first.annotator!r}). {still}: the intervals say what "
+            "remains possible."
         )
     groups = []
     for label in map(show_label, (result.positive, result.negative)):
@@ -140,7 +142,7 @@ def _short(pvalue: float) -> str:
 def _next_steps(named: list[AnnotatorTest]) -> list[str]:
     if not named:
         return [
-            "To find smaller asymmetries, audit more rows of each annotator: audit_size, or "
+            f"{SMALLER} audit more rows of each annotator: audit_size, or "
             "evenodds audit --plan, tells how many.",
         ]
     return [

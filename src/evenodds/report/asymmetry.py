@@ -75,7 +75,7 @@ def next_steps(
         steps = [f"{settle}, and can hide them."] if wording.is_doubted(result) else []
         if wording.leans_away(result, significance):
             steps.append("To ask about either class, test again with alternative 'two-sided'.")
-        steps.append("To find smaller asymmetries, collect more rows or more toss-up cases.")
+        steps.append(f"{wording.SMALLER} collect more rows or more toss-up cases.")
         if margin is None or result.equivalence(margin).pvalue >= significance:
             steps += wording.equivalence_step(result.smallest_margin(significance))
         return steps
@@ -92,8 +92,8 @@ def next_steps(
         *doubts,
         f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
         "evenodds test --flips flips.csv ranks them.",
-        "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "
-        "these labels; corrected_loss does the same for other losses (docs/robust.md).",
+        f"{wording.train_robustly()} from these labels; corrected_loss does the same for other "
+        "losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
     ]
 

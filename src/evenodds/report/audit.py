@@ -120,14 +120,14 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
             "how many"
         )
         return [
-            f"To find smaller asymmetries, {more}.",
+            f"{wording.SMALLER} {more}.",
             *wording.equivalence_step(),
         ]
     more, less = wording.flipped_more(result)
+    rates = f"alpha={result.alpha:.3f}, beta={result.beta:.3f}"
     return [
         f"Relabel: rows labelled {less} hide the missing {more}; look at those first.",
-        f"Train robustly: NoiseAwareLogisticRegression(alpha={result.alpha:.3f}, "
-        f"beta={result.beta:.3f}) learns the clean curve from these labels.",
+        f"{wording.train_robustly(rates)} from these labels.",
         "Find who: with a column of annotators, evenodds audit --annotator COL tests each of them.",
     ]
 

@@ -75,10 +75,10 @@ NEXT_STEPS: Final[dict[str, list[str]]] = {
     "clean": ["To find weaker noise, collect more rows, or anchors nearer to 0 and 1."],
     "uniform": [
         "Equal flips move no boundary of a loss that tolerates them; what they cost is rows.",
-        "To find smaller asymmetries, use asymmetry_test with toss-up cases.",
+        f"{wording.SMALLER} use asymmetry_test with toss-up cases.",
     ],
     "class-conditional": [
-        "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve.",
+        f"{wording.train_robustly()}.",
         "Relabel: evenodds test --flips flips.csv ranks the labels most likely flipped.",
     ],
     "instance-dependent": [

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Final
 
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
+from evenodds.report import wording
 from evenodds.report.confusion import matrix_facts, matrix_table
 from evenodds.report.sheet import (
     UNSEEN,
@@ -15,17 +16,6 @@ from evenodds.report.sheet import (
     SheetTable,
     View,
     assumption,
-)
-from evenodds.report.wording import (
-    CANNOT_TELL,
-    NOT_ON_FEATURES,
-    OUTCOMES,
-    explained,
-    is_doubted,
-    name_interval,
-    rows_fact,
-    show_pvalue,
-    with_minus,
 )
 
 
@@ -54,26 +44,23 @@ def _gains(record: SplitRecord) -> bool:
 def multiclass_headline(result: MulticlassTestResult, view: View) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
     if result.withheld is not None:
-        return f"{CANNOT_TELL}: no split has numbers that mean anything."
+        return f"{wording.CANNOT_TELL}: no split has numbers that mean anything."
     leaning = leaning_splits(result, view)
-    doubted = is_doubted(result)
     if not leaning:
-        reserve = ", with reasons to doubt" if doubted else ""
-        return f"Not shown{reserve}: these labels fit even noise, and uneven noise too."
+        return f"{wording.not_shown(result)}: these labels fit even noise, and uneven noise too."
     more = f" ({len(leaning)} splits lean in all)" if len(leaning) > 1 else ""
-    start = "It seems so, with reasons to doubt" if doubted else "Yes"
-    return f"{start}: {gains_from(result, leaning[0])}{more}."
+    return f"{wording.shown_so(result)}: {gains_from(result, leaning[0])}{more}."
 
 
 def multiclass_verdict(result: MulticlassTestResult, view: View) -> str:
     """Return the outcome in some sentences."""
     if result.withheld is not None:
-        return f"{CANNOT_TELL} whether flips are even. {result.withheld}"
+        return f"{wording.CANNOT_TELL} whether flips are even. {result.withheld}"
     sentences = _found(result, view)
     withheld = [record.name for record in result.splits if record.withheld is not None]
     if withheld:
         of_them = f"{len(withheld)} splits" if len(withheld) > 3 else ", ".join(withheld)
-        sentences.append(f"{CANNOT_TELL} of {of_them}.")
+        sentences.append(f"{wording.CANNOT_TELL} of {of_them}.")
     untested = sum(bool(record.untested) for record in result.splits)
     if untested:
         n_all = len(result.splits)
@@ -91,16 +78,15 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
         listed = "; ".join(_size(record, view.level) for record in leaning[:3])
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         return [
-            f"{what} is rejected ({show_pvalue(result.pvalue)}, splits counted): "
+            f"{what} is rejected ({wording.show_pvalue(result.pvalue)}, splits counted): "
             f"{gains_from(result, leaning[0])}.",
             f"Asymmetries of what leans: {listed}{rest}.",
         ]
     intervals = [record.confidence_interval(view.level) for record in result.tested]
     widest = max(max(-interval.low, interval.high) for interval in intervals)
     return [
-        f"No split leans beyond chance ({show_pvalue(result.pvalue)}, splits counted).",
-        "That does not show that flips are even: asymmetries up to "
-        f"{widest:.2f} fit some split too.",
+        f"No split leans beyond chance ({wording.show_pvalue(result.pvalue)}, splits counted).",
+        f"{wording.NOT_SHOWN} flips are even: asymmetries up to {widest:.2f} fit some split too.",
     ]
 
 
@@ -208,13 +194,13 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
             }
         },
         words=[
-            *explained("Flip"),
+            *wording.explained("Flip"),
             UNIFORM_CLASSES,
             LEANS,
             RATES,
             INTERVAL,
             TOSS_UP,
-            *explained(*OUTCOMES),
+            *wording.explained(*wording.OUTCOMES),
         ],
         holds="counts of rows and numbers a split, no rows",
         pictures=_pictures(result),
@@ -227,10 +213,10 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
     strongest = result.surest_first[0]
     interval = strongest.confidence_interval(view.level)
     counted, wrong = f"{len(result.tested)} splits counted", 100 * (result.noise_rate or 0.0)
-    size = with_minus(f"{strongest.asymmetry:+.3f}")
+    size = wording.with_minus(f"{strongest.asymmetry:+.3f}")
     return (
-        Key("Evidence against even flips", show_pvalue(result.pvalue), counted),
-        Key(f"Strongest: {strongest.name}", size, name_interval(interval)),
+        Key("Evidence against even flips", wording.show_pvalue(result.pvalue), counted),
+        Key(f"Strongest: {strongest.name}", size, wording.name_interval(interval)),
         Key("Wrong labels, by estimate", f"{wrong:.1f} %", "over all classes"),
     )
 
@@ -248,11 +234,11 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
     ]
     if result.withheld is None:
         lines += [
-            ("all splits", f"{show_pvalue(result.pvalue)} (the smallest adjusted one)"),
+            ("all splits", f"{wording.show_pvalue(result.pvalue)} (the smallest adjusted one)"),
             ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
         ]
     lines += [
-        rows_fact(result),
+        wording.rows_fact(result),
         ("labels", counts),
         ("toss-ups share", shared_errors(result)),
     ]
@@ -284,7 +270,7 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
             "sees every flip, not only those at the toss-ups."
         )
     if result.tested and not leaning:
-        steps.append("To find smaller asymmetries, add rows first, then toss-ups.")
+        steps.append(f"{wording.SMALLER} add rows first, then toss-ups.")
     return steps
 
 
@@ -293,7 +279,7 @@ def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
     contradicted = sum(check.concern for check in anchors)
     seen = f"Toss-ups contradict each other in {contradicted} of {len(anchors)} splits."
     return [
-        Assumption(NOT_ON_FEATURES),
+        Assumption(wording.NOT_ON_FEATURES),
         Assumption(
             "Toss-ups are right within their tolerance, and were chosen without a look at the "
             "labels.",
@@ -357,4 +343,4 @@ def _finding(result: MulticlassTestResult, view: View) -> str:
     leaning = leaning_splits(result, view)
     if leaning:
         return f"{gains_from(result, leaning[0])}."
-    return "No split leans beyond chance." if result.tested else f"{CANNOT_TELL}."
+    return "No split leans beyond chance." if result.tested else f"{wording.CANNOT_TELL}."

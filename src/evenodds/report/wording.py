@@ -17,6 +17,9 @@ from evenodds.report.sheet import Caption, Key, SheetPicture, View
 LONGEST_LABEL: Final = 60
 # Annotators beyond these stand in the table alone, not in the figure.
 MOST_SHOWN: Final = 40
+NOT_SHOWN: Final = "That does not show that"
+SMALLER: Final = "To find smaller asymmetries,"
+RESERVE: Final = ", with reasons to doubt"
 CANNOT_TELL: Final = "These data cannot tell"
 DOUBTED: Final = "See what to doubt before acting on it."
 HARDLY: Final = "These data could hardly have found an asymmetry of any size."
@@ -41,7 +44,7 @@ def verdict(result: Profiled, significance: float = 0.05) -> str:
     else:
         sentences = [
             f"Uniform noise is not rejected ({show_pvalue(result.pvalue)}).",
-            "That does not show that both classes are flipped equally often: "
+            f"{NOT_SHOWN} both classes are flipped equally often: "
             f"asymmetries (beta - alpha) {show_interval(interval)} fit these labels too.",
             _could_have_found(result, significance),
         ]
@@ -59,19 +62,33 @@ def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05)
     small = result.equivalence(margin).pvalue < significance
     size = f"{100 * margin:g} in 100"
     if result.pvalue < significance:
-        start, is_so = ("It seems so, with reasons to doubt", "looks") if doubted else ("Yes", "is")
+        is_so = "looks" if doubted else "is"
         by_how_much = f", though by less than {size}" if small else ""
-        return f"{start}: {more} {is_so} flipped more often than {less}{by_how_much}."
+        return f"{shown_so(result)}: {more} {is_so} flipped more often than {less}{by_how_much}."
     if small:
         return (
-            f"It seems not by much, with reasons to doubt: any difference looks below {size}."
+            f"It seems not by much{RESERVE}: any difference looks below {size}."
             if doubted
             else f"Not by much: any difference is shown to be below {size}, though not to be none."
         )
     if leans_away(result, significance):
         return f"Not that way round: {_asked_about(result)}; the labels lean the other way."
-    reserve = ", with reasons to doubt" if doubted else ""
-    return f"Not shown{reserve}: these labels fit equal flips, and unequal ones too."
+    return f"{not_shown(result)}: these labels fit equal flips, and unequal ones too."
+
+
+def shown_so(result: Any) -> str:
+    """Begin a headline of what is shown, or seems so."""
+    return f"It seems so{RESERVE}" if is_doubted(result) else "Yes"
+
+
+def not_shown(result: Any) -> str:
+    """Begin a headline of what is not shown."""
+    return f"Not shown{RESERVE}" if is_doubted(result) else "Not shown"
+
+
+def train_robustly(rates: str = "alpha, beta") -> str:
+    """Begin the advice to allow for the flips."""
+    return f"Train robustly: NoiseAwareLogisticRegression({rates}) learns the clean curve"
 
 
 def equivalence_step(smallest: float = 0.0) -> list[str]:
