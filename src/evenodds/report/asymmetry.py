@@ -279,38 +279,29 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
             f"All together the labels say {result.mean_posterior:.{digits}f}, where {low} to "
             f"{high} would retain uniform noise."
         )
-    reading = (
-        f"{_each_row(result)} The bar is where equal flips of both "
-        f"classes would leave it {100 * view.level:g} times out of 100; the mark is "
-        f"where these labels put it. {_leaning(result)}: count on the last row, not on their "
-        "number."
-        if pooled is not None
-        else f"Each row is one {noun} by itself: the bar is where equal flips of both classes "
-        f"would leave it, the mark is where these labels put it. The {result.method} test weighs "
-        f"them together with {_besides(result)}."
-    )
+    put = "the mark is where these labels put it"
+    if pooled is None:
+        shape = ["the shape of the curve"] if result.method == "joint" else []
+        besides = " and ".join([*shape, *(["the audit"] if result.n_audited else [])])
+        reading = (
+            f"Each row is one {noun} by itself: the bar is where equal flips of both classes would "
+            f"leave it, {put}. The {result.method} test weighs them together with {besides}."
+        )
+    else:
+        called, shared = (
+            "of which the expert stated the chance",
+            "All rows rest on one fitted curve",
+        )
+        if result.sketch.only_toss_ups:
+            called = "that the expert called a toss-up"
+        if result.method == "local":
+            shared = "Anchors near each other share the rows around them"
+        reading = (
+            f"Each row is a case {called}. The bar is where equal flips of both classes would "
+            f"leave it {100 * view.level:g} times out of 100; {put}. {shared}, so they lean "
+            "together: count on the last row, not on their number."
+        )
     return Caption(reading, " ".join(sentences))
-
-
-def _each_row(result: AsymmetryTestResult) -> str:
-    """Say what the rows of the figure are."""
-    if result.sketch.only_toss_ups:
-        return "Each row is a case that the expert called a toss-up."
-    return "Each row is a case of which the expert stated the chance."
-
-
-def _leaning(result: AsymmetryTestResult) -> str:
-    """Say why the rows of the figure are not independent."""
-    if result.method == "local":
-        return "Anchors near each other share the rows around them, so they lean together"
-    return "All rows rest on one fitted curve, so they lean together"
-
-
-def _besides(result: AsymmetryTestResult) -> str:
-    """Say what a test looks at besides the anchors."""
-    audit = "the audit" if result.n_audited else ""
-    shape = "the shape of the curve" if result.method == "joint" else ""
-    return " and ".join(part for part in (shape, audit) if part)
 
 
 def _fit_caption(result: AsymmetryTestResult, view: View) -> Caption:

@@ -97,20 +97,6 @@ def _size(record: SplitRecord, level: float) -> str:
     return f"{record.name}: {record.asymmetry:+.3f}, {reach}"
 
 
-RATES: Final = (
-    "Alpha and beta of a split",
-    "Estimated share of the side named first that is labelled as the other, and the reverse. They "
-    "go with the asymmetry, so that one near 0 may be estimated below 0. Under uniform noise they "
-    "are as the null says, 3 : 1 for one class against three; the asymmetry is what departs from "
-    "that, so it is beta less alpha only where the null is 1 : 1.",
-)
-INTERVAL: Final = (
-    "Interval of a split",
-    "For this split alone: it holds 0 where the p-value of this split, before splits are counted, "
-    "is above the level.",
-)
-
-
 def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
     """Return a line a split."""
     rows = []
@@ -158,16 +144,29 @@ ADJUSTED: Final = {
     "one-vs-rest": "by Holm's method",
     "output-codes": "by Holm's method",
 }
-UNIFORM_CLASSES: Final = (
-    "Uniform noise",
-    "A share of the labels is drawn afresh from all classes alike.",
-)
-LEANS: Final = (
-    "A split leans",
-    "More labels cross it one way than even noise would carry. The side named first gains where "
-    "the asymmetry is positive.",
-)
-TOSS_UP: Final = ("Anchor, toss-up", "A case where an expert could not tell the two sides apart.")
+WORDS: Final = [
+    *wording.explained("Flip"),
+    ("Uniform noise", "A share of the labels is drawn afresh from all classes alike."),
+    (
+        "A split leans",
+        "More labels cross it one way than even noise would carry. The side named first gains "
+        "where the asymmetry is positive.",
+    ),
+    (
+        "Alpha and beta of a split",
+        "Estimated share of the side named first that is labelled as the other, and the reverse. "
+        "They go with the asymmetry, so that one near 0 may be estimated below 0. Under uniform "
+        "noise they are as the null says, 3 : 1 for one class against three; the asymmetry is what "
+        "departs from that, so it is beta less alpha only where the null is 1 : 1.",
+    ),
+    (
+        "Interval of a split",
+        "For this split alone: it holds 0 where the p-value of this split, before splits are "
+        "counted, is above the level.",
+    ),
+    ("Anchor, toss-up", "A case where an expert could not tell the two sides apart."),
+    *wording.explained(*wording.OUTCOMES),
+]
 
 
 def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
@@ -193,15 +192,7 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
                 for record in result.tested
             }
         },
-        words=[
-            *wording.explained("Flip"),
-            UNIFORM_CLASSES,
-            LEANS,
-            RATES,
-            INTERVAL,
-            TOSS_UP,
-            *wording.explained(*wording.OUTCOMES),
-        ],
+        words=WORDS,
         holds="counts of rows and numbers a split, no rows",
         pictures=_pictures(result),
     )
