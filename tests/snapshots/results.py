@@ -145,12 +145,15 @@ MAKERS = {
 
 
 def written(result: Any) -> str:
-    """Return what a result says: as text, as a record, as a page without its pictures."""
-    parts = {"text": str(result), "record": json.dumps(_rounded(result.to_dict()), indent=1)}
-    if hasattr(result, "report"):
-        with tempfile.TemporaryDirectory() as folder:
-            page = result.report(Path(folder) / "page.html").read_text(encoding="utf-8")
-        parts["page"] = NOT_WORDS.sub("", page)
+    """Return what a result says: as text, record and frame, and as a page without pictures."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = result.report(Path(folder) / "page.html").read_text(encoding="utf-8")
+    parts = {
+        "text": str(result),
+        "record": json.dumps(_rounded(result.to_dict()), indent=1),
+        "frame": result.to_frame().to_csv(index=False, float_format="%.5g").strip(),
+        "page": NOT_WORDS.sub("", page),
+    }
     return "\n\n".join(f"=== {name} ===\n{text}" for name, text in parts.items()) + "\n"
 
 

@@ -169,13 +169,13 @@ def _plan(
     from evenodds.errors import InputError
     from evenodds.noise import ClassConditionalNoise
     from evenodds.planning.audit_size import audit_size
-    from evenodds.report.audit import audit_size_verdict
+    from evenodds.report.sheet import View, sheet_of
 
     if alpha is None or beta is None:
         raise InputError("--plan needs --alpha and --beta: the flip rates that should be found.")
     size = audit_size(ClassConditionalNoise(alpha, beta), **options)  # type: ignore[arg-type]
     if output_format is Format.json:
-        document = {**size.to_dict(), "verdict": audit_size_verdict(size)}
+        document = {**size.to_dict(), "verdict": sheet_of(size, View()).verdict}
         print(json.dumps(document, indent=2))
         return
     print(str(size))

@@ -90,7 +90,7 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -
     _refuse_margin(result, wanted)
     sheet = sheet_of(result, wanted.view)
     if wanted.report is not None:
-        _write_report(result, wanted.report, wanted.view, name)
+        _write_report(sheet, wanted.report, name)
     if wanted.gate is not None:
         failed = failed or not _gate_holds(result, sheet, wanted)
     try:
@@ -125,7 +125,7 @@ def _refuse_margin(result: Any, wanted: Delivery) -> None:
     """Refuse a gate that no number of rows could pass."""
     from evenodds.errors import InputError
     from evenodds.inference.results import AsymmetryTestResult
-    from evenodds.report.wording import refused_margin
+    from evenodds.report.asymmetry import refused_margin
 
     if wanted.gate is not Gate.equivalence or wanted.margin is None:
         return
@@ -143,15 +143,15 @@ def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:
     return shown
 
 
-def _write_report(result: Any, path: Path, view: "View", name: str) -> None:
+def _write_report(sheet: "Sheet", path: Path, name: str) -> None:
     """Write the page, with the command that made it."""
     import shlex
     import sys
 
-    from evenodds.report.html import Source, write_report
+    from evenodds.report.html import write_report
 
     command = shlex.join(["evenodds", *sys.argv[1:]])
-    write_report(result, path, view, Source(name=name, command=command))
+    write_report(sheet, path, name, command)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,6 +88,7 @@ def run_plan(
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
     from evenodds.cli.output import progress_bar
     from evenodds.planning.plan import make_plan
+    from evenodds.report.sheet import View, sheet_of
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
     check_whole(runs, "--runs", at_most=MOST_RUNS)
@@ -126,15 +126,13 @@ def run_plan(
         )
     if drawing is not None:
         _draw(plan, drawing)
+    sheet = sheet_of(plan, View())
     if output_format is Format.json:
-        from evenodds.report.plan import plan_verdict
-
-        document = {"schema_version": 1, **asdict(plan), "verdict": plan_verdict(plan)}
-        print(json.dumps(document, indent=2))
+        print(json.dumps({**plan.to_dict(), "verdict": sheet.verdict}, indent=2))
     else:
-        from evenodds.cli.show import show_plan
+        from evenodds.cli.show import show_sheet
 
-        show_plan(plan)
+        show_sheet(sheet)
     if plan.interrupted:
         raise typer.Exit(INTERRUPTED)
 

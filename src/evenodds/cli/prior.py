@@ -25,6 +25,7 @@ def run_prior(
 ) -> None:
     """Test the labels from their share of positives, when the true share is known."""
     from evenodds.inference.prior import prior_test
+    from evenodds.report.sheet import View, sheet_of
     from evenodds.validation import check_between
 
     check_between(significance, "--significance", 0, 1, closed="neither")
@@ -35,15 +36,15 @@ def run_prior(
         null=null,  # type: ignore[arg-type]
         prior_standard_error=prior_standard_error,
     )
+    sheet = sheet_of(result, View(significance=significance))
     if output_format is Format.json:
-        from evenodds.report.wording import prior_verdict
-
-        document = result.to_dict()
-        document["significance"] = significance
-        document["reject"] = result.pvalue < significance
-        document["verdict"] = prior_verdict(result, significance)
-        print(json.dumps(document, indent=2))
+        answers = {
+            "significance": significance,
+            "reject": sheet.rejected,
+            "verdict": sheet.verdict,
+        }
+        print(json.dumps({**result.to_dict(), **answers}, indent=2))
         return
-    from evenodds.cli.show import show_prior
+    from evenodds.cli.show import show_sheet
 
-    show_prior(result, significance)
+    show_sheet(sheet)

@@ -8,12 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evenodds.inference.prior import PriorTestResult
-from evenodds.planning.plan import Plan
-from evenodds.report.plan import describe_plan, plan_checks, plan_verdict, power_lines
 from evenodds.report.sheet import Sheet
-from evenodds.report.text import describe, describe_prior, prior_facts, tabulated
-from evenodds.report.wording import prior_verdict
+from evenodds.report.text import describe, tabulated
 
 WIDTH = 92
 GRID_SETTINGS = ("alpha", "beta", "n_rows", "labels", "n_anchors")
@@ -40,39 +36,16 @@ def show_sheet(sheet: Sheet) -> None:
         print(describe(sheet))
         return
     console.print(Text(sheet.verdict, style="bold red" if sheet.rejected else "bold"))
-    _print_facts(console, sheet.facts)
+    if sheet.facts:
+        _print_facts(console, sheet.facts)
     for table in sheet.tables:
         console.print()
         for line in tabulated(table):
             console.print(Text(line), soft_wrap=True)
+    _print_list(console, "How far to trust it", sheet.trust, "yellow")
     _print_list(console, "What to doubt", sheet.doubts, "yellow")
     _print_list(console, "What was checked", sheet.passed, "green")
     _print_list(console, "What to do next", sheet.next_steps, "cyan")
-
-
-def show_prior(result: PriorTestResult, significance: float) -> None:
-    """Print a prior test: verdict, then numbers."""
-    console = make_console()
-    if not console.is_terminal:
-        print(describe_prior(result, significance))
-        return
-    rejected = result.pvalue < significance
-    style = "bold red" if rejected else "bold"
-    console.print(Text(prior_verdict(result, significance), style=style))
-    _print_facts(console, prior_facts(result))
-
-
-def show_plan(plan: Plan) -> None:
-    """Print a plan: the answer, power around it, and what a simulation says."""
-    console = make_console()
-    if not console.is_terminal:
-        print(describe_plan(plan))
-        return
-    console.print(Text(plan_verdict(plan), style="bold"))
-    console.print("\n  Power, by rows and toss-ups:")
-    for line in power_lines(plan):
-        console.print(Text(line))
-    _print_list(console, "How far to trust it", plan_checks(plan), "yellow")
 
 
 def show_paper_rates(rates: dict[str, Any], method: str) -> None:

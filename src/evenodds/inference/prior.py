@@ -2,15 +2,15 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import betainc, logsumexp, ndtr, xlog1py, xlogy
 
 from evenodds.errors import InputError
 from evenodds.inference.multiplicity import log_ways
-from evenodds.inference.results import SCHEMA_VERSION
+from evenodds.inference.results import Result
 from evenodds.validation import FloatArray, check_between, check_choice, check_whole
 
 Null = Literal["uniform", "clean"]
@@ -25,7 +25,7 @@ TIE = 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriorTestResult:
+class PriorTestResult(Result):
     """Outcome of a test on the share of positive labels.
 
     Attributes
@@ -57,15 +57,6 @@ class PriorTestResult:
     prior_standard_error: float
     noise_rate: float | None
     asymmetry: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
-
-    def __str__(self) -> str:
-        from evenodds.report.text import describe_prior
-
-        return describe_prior(self)
 
 
 def prior_test(

@@ -2,8 +2,9 @@
 
 import math
 import platform
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol, Self, get_args
+from dataclasses import dataclass, field, fields, is_dataclass
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args, get_origin
 
 from evenodds.anchors import TOSS_UP
 from evenodds.errors import InputError
@@ -20,24 +21,69 @@ from evenodds.validation import check_between, check_choice
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pandas as pd
     from matplotlib.figure import Figure
 
-    from evenodds.report.sheet import Sheet
+
+SCHEMA_VERSION = 3
 
 
-class Presented:
-    """A result that can be printed, drawn and reported."""
+class Result:
+    """What every result can do: be stored, put into a frame, printed, drawn and reported."""
 
     __slots__ = ()
 
-    def plot(self, kind: str, *, significance: float = 0.05, margin: float = 0.05) -> "Figure":
+    _schema: ClassVar[int] = SCHEMA_VERSION
+    # What is worked out from the fields, and stored beside them for other programs.
+    _derived: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values, ready for JSON; what is not known is None."""
+        told: dict[str, Any] = {"schema_version": self._schema}
+        for name in (*self._derived, *_field_types(type(self))):
+            value = getattr(self, name)
+            told[name] = value.to_dict() if isinstance(value, Result) else _plain(value)
+        return told
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild a result from `to_dict`, also after a trip through JSON."""
+        found = values.get("schema_version")
+        if found != cls._schema:
+            raise InputError(
+                f"this result has schema version {found!r} but this evenodds reads {cls._schema}: "
+                "test the data again."
+            )
+        return cls(**_restored_fields(cls, values))
+
+    def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
+        """Return the numbers as a pandas frame, intervals at this level: a row a result.
+
+        Results of several annotators, splits, rungs or tests have a row for each.
+        """
+        import pandas as pd
+
+        check_between(level, "level", 0, 1, closed="neither")
+        return pd.DataFrame(self._rows(level))
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        """Return the rows of the frame."""
+        return [frame_row(self)]
+
+    def summary(self, significance: float = 0.05) -> str:
+        """Return the result in words and numbers: what `print` shows, read at this level."""
+        return str(_presented(self, "text", significance=significance))
+
+    def plot(
+        self, kind: str | None = None, *, significance: float = 0.05, margin: float = 0.05
+    ) -> "Figure":
         """Draw one figure, each the answer to one question.
 
         Parameters
         ----------
-        kind : str
+        kind : str, optional
             Which figure; the result's own page names them, and so does the answer to a
-            wrong name.
+            wrong name. Default: the one for a reader in a hurry.
         significance : float, default 0.05
             Level at which it is read.
         margin : float, default 0.05
@@ -48,9 +94,8 @@ class Presented:
         matplotlib.figure.Figure
             No part of pyplot; ``savefig`` writes it as PNG, SVG or PDF.
         """
-        from evenodds.report.html import draw_titled
-
-        return draw_titled(_sheet(self, significance, margin), kind)
+        figure: Figure = _presented(self, "figure", kind, significance=significance, margin=margin)
+        return figure
 
     def report(
         self,
@@ -78,29 +123,81 @@ class Presented:
         InputError
             If the file cannot be written.
         """
-        from evenodds.report.html import Source, write_report
-        from evenodds.report.sheet import View
-
-        view = View(significance=significance, margin=margin)
-        return write_report(self, path, view, Source(name=name))
+        page: Path = _presented(self, "page", path, name, significance=significance, margin=margin)
+        return page
 
     def _repr_html_(self) -> str:
-        from evenodds.report.html import first_section
-        from evenodds.report.sheet import View
-
-        return first_section(self, View())
+        return str(_presented(self, "notebook"))
 
     def __str__(self) -> str:
-        from evenodds.report.text import describe
-
-        return describe(_sheet(self))
+        return self.summary()
 
 
-def _sheet(result: Presented, significance: float = 0.05, margin: float = 0.05) -> "Sheet":
-    """Return what there is to say about a result."""
-    from evenodds.report.sheet import View, sheet_of
+def _presented(
+    result: Result, way: str, *details: Any, significance: float = 0.05, margin: float = 0.05
+) -> Any:
+    """Show a result by its presenter in report/: the one look upwards."""
+    from evenodds.report.sheet import View, present
 
-    return sheet_of(result, View(significance=significance, margin=margin))
+    return present(result, View(significance=significance, margin=margin), way, *details)
+
+
+def frame_row(record: Any, level: float | None = None) -> dict[str, Any]:
+    """Return the single values of a record by name, with the ends of its interval at a level."""
+    row = {
+        name: getattr(record, name)
+        for name, kind in _field_types(type(record)).items()
+        if not _holds_many(kind)
+    }
+    if level is None:
+        return row
+    known = record.asymmetry is not None
+    ends = record.confidence_interval(level) if known else None
+    return {**row, **{end: getattr(ends, end, None) for end in ("low", "high")}}
+
+
+def _holds_many(kind: Any) -> bool:
+    """Tell whether values of this type have parts."""
+    one = get_args(kind)[0] if isinstance(kind, UnionType) else kind
+    return is_dataclass(one) or get_origin(one) in {tuple, dict}
+
+
+def _field_types(record: Any) -> dict[str, Any]:
+    """Return the types of a record's fields by name."""
+    return {part.name: part.type for part in fields(record)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold: records as dicts, nan as None."""
+    if is_dataclass(value):
+        return {name: _plain(getattr(value, name)) for name in _field_types(type(value))}
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_plain, value))
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _restored(kind: Any, value: Any) -> Any:
+    """Return a value of this type from what `_plain` made of it."""
+    if isinstance(kind, UnionType):  # "something or None"
+        return None if value is None else _restored(get_args(kind)[0], value)
+    if isinstance(kind, type) and issubclass(kind, Result) and "schema_version" in value:
+        return kind.from_dict(value)
+    if is_dataclass(kind):
+        return kind(**_restored_fields(kind, value))  # type: ignore[operator]
+    if get_origin(kind) is tuple:
+        return tuple(_restored(get_args(kind)[0], part) for part in value)
+    return math.nan if kind is float and value is None else value
+
+
+def _restored_fields(record: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a stored record, refusing one that is not whole."""
+    types = _field_types(record)
+    absent = [name for name in types if name not in values]
+    if absent:
+        raise InputError(f"this result has no {absent[0]!r}: it is not a whole test result.")
+    return {name: _restored(kind, values[name]) for name, kind in types.items()}
 
 
 def versions_in_use() -> dict[str, str]:
@@ -234,24 +331,6 @@ class Sketch:
         """Whether every anchor shown was stated at 1/2."""
         return all(anchor.stated == TOSS_UP for anchor in self.anchors)
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild a sketch from plain values, also after a trip through JSON."""
-        known = dict(values)
-        known["anchors"] = tuple(AnchorPosition(**record) for record in known["anchors"])
-        known["bins"] = tuple(CurveBin(**record) for record in known["bins"])
-        if known["plane"] is not None:
-            known["plane"] = Plane(**{name: _frozen(v) for name, v in known["plane"].items()})
-        return cls(**known)
-
-
-def _frozen(value: Any) -> Any:
-    """Turn lists into tuples, all the way down."""
-    return tuple(_frozen(part) for part in value) if isinstance(value, (list, tuple)) else value
-
-
-SCHEMA_VERSION = 3
-
 
 def check_alternative(value: Any) -> Alternative:
     """Return a checked alternative hypothesis."""
@@ -316,8 +395,58 @@ class FlipRate:
     n_anchors: int
 
 
+class Profiled(Result):
+    """A result that rests on one function z(Delta_0)."""
+
+    __slots__ = ()
+
+    statistic: float
+    pvalue: float
+    asymmetry: float | None
+    alpha: float | None
+    beta: float | None
+    method: str
+    alternative: Alternative
+    positive: Any
+    negative: Any
+    diagnostics: tuple[Diagnostic, ...]
+    profile: Profile
+    reference: Reference
+    withheld: str | None = None
+
+    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Return the asymmetries this test would not reject at ``1 - level``.
+
+        With a one-sided alternative the interval is one-sided too. An end without a
+        bound is at -1 or 1 and marked so; where numbers are withheld neither has one.
+        """
+        if not self.withheld:
+            return self.profile.interval(level, self.alternative, self.reference)
+        check_between(level, "level", 0, 1, closed="neither")
+        rejected = self.pvalue < 1 - level  # then at least the sign is known
+        low = HAIR if rejected and self.statistic > 0 else -1.0
+        high = -HAIR if rejected and self.statistic < 0 else 1.0
+        return ConfidenceInterval(
+            low=low, high=high, level=level, low_is_limit=low == -1, high_is_limit=high == 1
+        )
+
+    def equivalence(self, margin: float = 0.05) -> Equivalence:
+        """Test whether the asymmetry is smaller than `margin` in size.
+
+        A small p-value shows that it is: the one way to *support* uniform noise. Where numbers
+        are withheld it is nan. With anchors it is never small below their `smallest_margin`,
+        however many rows there are.
+        """
+        if self.withheld:
+            return Equivalence(margin=margin, pvalue=math.nan)
+        return self.profile.equivalence(margin, self.reference)
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return [frame_row(self, level)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsymmetryTestResult(Presented):
+class AsymmetryTestResult(Profiled):
     """Outcome of a test for class-conditional label noise.
 
     Attributes
@@ -414,33 +543,6 @@ class AsymmetryTestResult(Presented):
     withheld: str | None = None
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
-    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
-        """Return the asymmetries this test would not reject at ``1 - level``.
-
-        With a one-sided alternative the interval is one-sided too. An end without a
-        bound is at -1 or 1 and marked so; where numbers are withheld neither has one.
-        """
-        if self.withheld:
-            check_between(level, "level", 0, 1, closed="neither")
-            rejected = self.pvalue < 1 - level  # then at least the sign is known
-            low = HAIR if rejected and self.statistic > 0 else -1.0
-            high = -HAIR if rejected and self.statistic < 0 else 1.0
-            return ConfidenceInterval(
-                low=low, high=high, level=level, low_is_limit=low == -1, high_is_limit=high == 1
-            )
-        return self.profile.interval(level, self.alternative, self.reference)
-
-    def equivalence(self, margin: float = 0.05) -> Equivalence:
-        """Test whether the asymmetry is smaller than `margin` in size.
-
-        A small p-value shows that it is: the one way to *support* uniform noise. Below
-        `smallest_margin` it is never small, however many rows there are. Where numbers are
-        withheld it is nan.
-        """
-        if self.withheld:
-            return Equivalence(margin=margin, pvalue=math.nan)
-        return self.profile.equivalence(margin, self.reference)
-
     def smallest_margin(self, significance: float = 0.05) -> float:
         """Return the margin below which `equivalence` can show nothing with these anchors.
 
@@ -485,98 +587,3 @@ class AsymmetryTestResult(Presented):
             high=1.0 if self.alternative == "less" else min(float(high), 1.0),
             significance=significance,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        values = {"schema_version": SCHEMA_VERSION, **asdict(self)}
-        if self.withheld:
-            values["profile"]["estimate"] = None
-            if math.isnan(self.pvalue):
-                values["statistic"] = values["pvalue"] = None
-        return values
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        known = whole_fields(cls, values)
-        if known["withheld"]:
-            known["profile"] = Profile.unknown()
-            if known["pvalue"] is None:
-                known["statistic"] = known["pvalue"] = math.nan
-        known["tolerance"] = tuple(known["tolerance"])
-        known["endless_z"] = tuple(known["endless_z"])
-        known["flip_rates"] = tuple(FlipRate(**record) for record in known["flip_rates"])
-        known["sketch"] = Sketch.from_dict(known["sketch"])
-        return cls(**known)
-
-
-def whole_fields(record: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a stored result, with the records that every test has rebuilt."""
-    known = check_schema(record, values)
-    known["diagnostics"] = tuple(Diagnostic(**check) for check in known["diagnostics"])
-    table = known["profile"]
-    known["profile"] = Profile(
-        tuple(table["asymmetries"]), tuple(table["z"]), table["estimate"], tuple(table["allowed"])
-    )
-    known["reference"] = Reference(tuple(known["reference"]["draws"]))
-    return known
-
-
-def check_schema(
-    record: type, values: dict[str, Any], version: int = SCHEMA_VERSION
-) -> dict[str, Any]:
-    """Return the fields of a stored result, refusing one of another version or not whole."""
-    found = values.get("schema_version")
-    if found != version:
-        raise InputError(
-            f"this result has schema version {found!r} but this evenodds reads {version}: test "
-            "the data again."
-        )
-    absent = [part.name for part in fields(record) if part.name not in values]
-    if absent:
-        raise InputError(f"this result has no {absent[0]!r}: it is not a whole test result.")
-    return {part.name: values[part.name] for part in fields(record)}
-
-
-class Profiled(Protocol):
-    """A result that rests on one function z(Delta_0)."""
-
-    @property
-    def statistic(self) -> float: ...
-
-    @property
-    def pvalue(self) -> float: ...
-
-    @property
-    def asymmetry(self) -> float | None: ...
-
-    @property
-    def alpha(self) -> float | None: ...
-
-    @property
-    def beta(self) -> float | None: ...
-
-    @property
-    def method(self) -> str: ...
-
-    @property
-    def alternative(self) -> Alternative: ...
-
-    @property
-    def positive(self) -> Any: ...
-
-    @property
-    def negative(self) -> Any: ...
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
-
-    @property
-    def profile(self) -> Profile: ...
-
-    @property
-    def reference(self) -> Reference: ...
-
-    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval: ...
-
-    def equivalence(self, margin: float = 0.05) -> Equivalence: ...

@@ -6,8 +6,8 @@ p-values of all tables are computed at once; in larger ones those of tables draw
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import ClassVar, get_args
 
 import numpy as np
 from scipy.special import ndtr
@@ -29,7 +29,7 @@ from evenodds.inference.audit.result import SampledBy
 from evenodds.inference.audit.score import AuditByGiven, GivenSample
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative
-from evenodds.inference.results import check_alternative
+from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.paper_power import Centre
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
@@ -177,7 +177,7 @@ MOST_ROWS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditSize:
+class AuditSize(Result):
     """How many rows to audit.
 
     Attributes
@@ -201,6 +201,8 @@ class AuditSize:
         How rows are drawn and the test is read.
     """
 
+    _schema: ClassVar[int] = 1
+
     n_rows: int
     n_negative: int
     n_positive: int
@@ -213,15 +215,6 @@ class AuditSize:
     sampled_by: SampledBy
     alternative: Alternative
     significance: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": 1, **asdict(self)}
-
-    def __str__(self) -> str:
-        from evenodds.report.audit import describe_audit_size
-
-        return describe_audit_size(self)
 
 
 def audit_size(

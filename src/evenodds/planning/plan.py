@@ -6,12 +6,13 @@ for are worked out. docs/planning.md says how often the interval holds the rows 
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from evenodds.errors import EvenoddsError, InputError
 from evenodds.inference.asymmetry import Method
+from evenodds.inference.results import Result
 from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
 from evenodds.planning.expected_data import COARSE, MOST_ANCHORS
 from evenodds.planning.paper_power import AnchorVariance
@@ -168,7 +169,7 @@ MOST_SIMULATED_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Result):
     """A plan, complete: what was asked, the answer, and how far to trust it.
 
     Attributes
@@ -195,6 +196,8 @@ class Plan:
         Whether the simulation was cut short.
     """
 
+    _schema: ClassVar[int] = 1
+
     unknown: Unknown
     data: str
     method: str
@@ -217,6 +220,14 @@ class Plan:
     simulated: RejectionRate | None
     level: RejectionRate | None
     interrupted: bool = False
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        """Return the power for each number of rows and of anchors around the plan."""
+        return [
+            {"n_rows": n_rows, "n_anchors": n_anchors, "power": power}
+            for n_rows, powers in zip(self.row_numbers, self.powers, strict=True)
+            for n_anchors, power in zip(self.anchor_numbers, powers, strict=True)
+        ]
 
 
 def make_plan(

@@ -1,21 +1,22 @@
 """What there is to say about the audits of several annotators."""
 
 from dataclasses import asdict
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
-from evenodds.report.audit import DRAWN, audit_assumptions
-from evenodds.report.sheet import Key, Sheet, SheetPicture, SheetTable, View, versions
+from evenodds.report.audit import DRAWN, INTERVALS, audit_assumptions
+from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
 from evenodds.report.wording import (
     ALTERNATIVES,
-    AUDIT,
-    CLASS_CONDITIONAL_NOISE,
-    FLIP,
-    NOT_REJECTED,
-    PVALUE,
-    UNIFORM_NOISE,
+    MOST_SHOWN,
+    NOISES,
+    NOT_SHOWN,
+    OUTCOMES,
+    SMALLER,
+    explained,
     flipped_more,
+    interval_answers,
+    repeat_call,
     show_label,
     show_pvalue,
 )
@@ -33,13 +34,17 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
     """Return the sheet of audits by annotator."""
     named = [test for test in result.tests if test.holm < view.significance]
     return Sheet(
+        result=result,
+        view=view,
         question=QUESTION,
         headline=_headline(result, named),
         verdict=_verdict(result, named, view),
-        rejected=bool(named),
         answers={
             "equivalence": asdict(result.equivalence(view.margin)),
-            "intervals": [_intervals(test, 1 - view.significance) for test in result.tests],
+            "intervals": [
+                {"annotator": test.annotator, **interval_answers(test.result, view, *INTERVALS)}
+                for test in result.tests
+            ],
         },
         keys=_keys(result, named, view),
         facts=[
@@ -50,42 +55,22 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
             ("", f"beta of the true {result.negative!r}"),
         ],
         tables=_tables(result, view),
-        checks=result.diagnostics,
         next_steps=_next_steps(named),
         assumptions=audit_assumptions(result.sampled_by),
-        settings=[
+        made_with=[
             ("rows drawn", DRAWN[result.sampled_by]),
             ("alternative", result.alternative),
-            *view.settings(),
-            ("positive label", repr(result.positive)),
-            ("negative label", repr(result.negative)),
-            *versions(result.versions),
         ],
         formulas="annotator_formulas.html",
         python=_python(result),
         words=[
-            AUDIT,
-            FLIP,
-            UNIFORM_NOISE,
-            CLASS_CONDITIONAL_NOISE,
+            *explained("Audit", *NOISES),
             ADJUSTED,
-            NOT_REJECTED,
-            PVALUE,
+            *explained(*OUTCOMES),
         ],
         holds="the names of annotators and counts of their audited rows, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
+        pictures={"annotators": SheetPicture(QUESTION, _annotators_caption)},
     )
-
-
-def _intervals(test: AnnotatorTest, level: float) -> dict[str, Any]:
-    """Return the intervals of one annotator, for programs."""
-    return {
-        "annotator": test.annotator,
-        "confidence_interval": asdict(test.result.confidence_interval(level)),
-        "alpha_interval": asdict(test.result.alpha_interval(level)),
-        "beta_interval": asdict(test.result.beta_interval(level)),
-    }
 
 
 def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
@@ -97,18 +82,18 @@ def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
 
 def _verdict(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) -> str:
     if not named:
-        first = result.tests[0]
+        first, still = result.tests[0], f"{NOT_SHOWN} they flip both equally often"
         if len(result.tests) == 1:
             return (
                 f"The one annotator tested, {first.annotator!r}, is not shown to flip one class "
-                f"more often than the other ({show_pvalue(first.holm)}). That does not show that "
-                "they flip both equally often: the interval says what remains possible."
+                f"more often than the other ({show_pvalue(first.holm)}). {still}: the interval "
+                "says what remains possible."
             )
         return (
             f"None of {len(result.tests)} annotators is shown to flip one class more often than "
             f"the other, with their number accounted for (smallest adjusted "
-            f"{show_pvalue(first.holm)}, of {first.annotator!r}). That does not show that they "
-            "flip both equally often: the intervals say what remains possible."
+            f"{show_pvalue(first.holm)}, of {first.annotator!r}). {still}: the intervals say what "
+            "remains possible."
         )
     groups = []
     for label in map(show_label, (result.positive, result.negative)):
@@ -127,36 +112,22 @@ def _keys(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) 
     first = result.tests[0]
     return (
         Key("Named", f"{len(named)} of {len(result.tests)}", f"Holm at {view.percent}"),
-        Key(
-            "Strongest evidence",
-            show_pvalue(first.holm),
-            f"adjusted, {first.annotator!r}",
-        ),
+        Key("Strongest evidence", show_pvalue(first.holm), f"adjusted, {first.annotator!r}"),
         Key("Worth a look", f"{found}", f"Benjamini-Hochberg at {view.percent}"),
     )
 
 
 def _tables(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
-    level = 1 - view.significance
     rows = []
     for test in result.tests:
-        one, interval = test.result, test.result.confidence_interval(level)
-        rows.append(
-            (
-                str(test.annotator),
-                f"{one.n_rows:,}",
-                f"{one.alpha:.3f}",
-                f"{one.beta:.3f}",
-                f"{one.asymmetry:+.3f}",
-                f"{interval.low:+.2f} to {interval.high:+.2f}",
-                *(_short(p) for p in (one.pvalue, test.holm, test.benjamini_hochberg)),
-            )
-        )
-    ranked = SheetTable(
-        title="Annotators, strongest evidence first",
-        header=("who", "rows", "alpha", "beta", "b - a", f"{level:.0%} int.", "p", "Holm", "BH"),
-        rows=tuple(rows),
-    )
+        one, interval = test.result, test.result.confidence_interval(view.level)
+        rates = f"{one.alpha:.3f}", f"{one.beta:.3f}", f"{one.asymmetry:+.3f}"
+        pvalues = map(_short, (one.pvalue, test.holm, test.benjamini_hochberg))
+        bounds = f"{interval.low:+.2f} to {interval.high:+.2f}"
+        rows.append((str(test.annotator), f"{one.n_rows:,}", *rates, bounds, *pvalues))
+    interval_name = f"{view.level:.0%} int."
+    header = ("who", "rows", "alpha", "beta", "b - a", interval_name, "p", "Holm", "BH")
+    ranked = SheetTable("Annotators, strongest evidence first", header, tuple(rows))
     if not result.untested:
         return (ranked,)
     others = tuple((str(one.annotator), f"{one.n_rows:,}", one.why) for one in result.untested)
@@ -171,7 +142,7 @@ def _short(pvalue: float) -> str:
 def _next_steps(named: list[AnnotatorTest]) -> list[str]:
     if not named:
         return [
-            "To find smaller asymmetries, audit more rows of each annotator: audit_size, or "
+            f"{SMALLER} audit more rows of each annotator: audit_size, or "
             "evenodds audit --plan, tells how many.",
         ]
     return [
@@ -187,24 +158,22 @@ def _python(result: AnnotatorAuditResult) -> str:
     if result.sampled_by == "given":
         arguments.append("given_counts=counts")
     arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
-    lines = [
-        "import evenodds as eo",
-        "",
-        f"# both labels of the {result.n_rows:,} audited rows, and who labelled each",
-        "result = eo.annotator_audit(",
-        *(f"    {part}," for part in arguments),
-        ")",
-    ]
-    return "\n".join(lines)
+    comment = f"# both labels of the {result.n_rows:,} audited rows, and who labelled each"
+    return repeat_call([comment], "annotator_audit", arguments)
 
 
-def _pictures(result: AnnotatorAuditResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.class_figures import annotators_caption, annotators_figure
-
-    return {
-        "annotators": SheetPicture(
-            QUESTION,
-            partial(annotators_figure, result, view),
-            partial(annotators_caption, result, view),
-        )
-    }
+def _annotators_caption(result: AnnotatorAuditResult, view: View) -> Caption:
+    """Return how the figure is read, and what it says."""
+    named = sum(test.holm < view.significance for test in result.tests)
+    cut = (
+        f" (These are the first {MOST_SHOWN} of {len(result.tests)}.)"
+        if len(result.tests) > MOST_SHOWN
+        else ""
+    )
+    reading = (
+        "Each row is an annotator: the mark is how many more of the negatives than of the "
+        f"positives they flip, the bar its {view.level:.0%} interval, taken by itself. "
+        "Squares stand out even though so many were tested; with many annotators a few bars miss "
+        "0 by chance."
+    )
+    return Caption(reading, f"{named} of {len(result.tests)} stand out.{cut}")

@@ -1,69 +1,178 @@
 """What there is to say about an asymmetry test."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import replace
 from typing import Final
 
-from matplotlib.figure import Figure
+from evenodds.inference.results import AsymmetryTestResult
+from evenodds.report import wording
+from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, View, assumption
 
-from evenodds.inference.results import AsymmetryTestResult, Profiled
-from evenodds.planning.achieved_power import could_have_found
-from evenodds.report.curve_figures import (
-    anchors_figure,
-    evidence_figure,
-    fit_figure,
-    plane_figure,
-    power_curve_figure,
+WITHHELD: Final = "these data cannot tell"
+NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels around each anchor"
+
+
+def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
+    """Return the sheet of an asymmetry test."""
+    smallest = result.smallest_margin(view.significance)
+    answers = wording.interval_answers(result, view, "confidence_interval")
+    pvalue: float | None = result.equivalence(view.margin).pvalue
+    page_facts = [wording.equivalence_fact(result, view)]
+    if smallest:
+        page_facts.append(("", wording.never_shown(smallest)))
+    if result.withheld:
+        page_facts, pvalue = [], None
+        answers = {"confidence_interval": {"low": None, "high": None, "level": view.level}}
+    answers["equivalence"] = {
+        "margin": view.margin,
+        "pvalue": pvalue,
+        "smallest_margin": None if result.withheld else smallest,
+    }
+    return Sheet(
+        result=result,
+        view=view,
+        question=wording.QUESTION,
+        headline=wording.headline(result, view.significance, view.margin),
+        verdict=wording.verdict(result, view.significance),
+        keys=wording.profile_keys(
+            result,
+            view,
+            test=f"{result.method} test",
+            flipped="Flipped, by estimate",
+            aside=", too large where labels are noisy" if result.method == "wald" else "",
+        ),
+        facts=_facts(result, view),
+        page_facts=tuple(page_facts),
+        answers=answers,
+        next_steps=next_steps(result, view.significance, view.margin),
+        assumptions=_assumptions(result),
+        made_with=[
+            ("method", result.method),
+            *result.settings.items(),
+            ("alternative", result.alternative),
+        ],
+        formulas="asymmetry_formulas.html",
+        python=python_call(result),
+        words=wording.explained(*wording.NOISES, "Anchor, toss-up", *wording.OUTCOMES),
+        holds="counts of rows and where the toss-ups lie, no rows",
+        pictures=_pictures(result),
+    )
+
+
+def next_steps(
+    result: AsymmetryTestResult, significance: float = 0.05, margin: float | None = None
+) -> list[str]:
+    """Return what a user can do now, most useful first.
+
+    With a `margin`, what it already shows is not asked for again.
+    """
+    if wording.is_withheld(result, significance):
+        return [
+            "Collect more rows, or use fewer columns: those that an expert would look at.",
+            "Or look up the true label of some rows, and test these with audit_test.",
+        ]
+    settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips"
+    if result.pvalue >= significance:
+        steps = [f"{settle}, and can hide them."] if wording.is_doubted(result) else []
+        if wording.leans_away(result, significance):
+            steps.append("To ask about either class, test again with alternative 'two-sided'.")
+        steps.append(f"{wording.SMALLER} collect more rows or more toss-up cases.")
+        if margin is None or result.equivalence(margin).pvalue >= significance:
+            steps += wording.equivalence_step(result.smallest_margin(significance))
+        return steps
+    more, less = wording.flipped_more(result)
+    doubts = [f"{settle}."] if wording.is_doubted(result) else []
+    if result.withheld:
+        return [
+            *doubts,
+            "To learn how much more often, look up the true label of some rows of either label and "
+            "test these with audit_test.",
+            f"Relabel: have an expert look again at rows labelled {less} that look like {more}.",
+        ]
+    return [
+        *doubts,
+        f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
+        "evenodds test --flips flips.csv ranks them.",
+        f"{wording.train_robustly()} from these labels; corrected_loss does the same for other "
+        "losses (docs/robust.md).",
+        "Drop: leave out the rows most likely flipped, if enough remain.",
+    ]
+
+
+def refused_margin(result: AsymmetryTestResult, margin: float, significance: float) -> str | None:
+    """Return why a gate of this margin could never pass; None where it could."""
+    smallest = result.smallest_margin(significance)
+    if margin >= smallest or result.equivalence(margin).pvalue < significance:
+        return None
+    wider = "" if smallest >= 1 else f"give a margin above {wording.rounded_up(smallest):g}, or "
+    return (
+        f"--margin is {margin:g} but {result.n_anchors} anchors known to "
+        f"±{result.tolerance[1]:g} each and ±{result.shared_tolerance:g} together cannot show "
+        f"that, however many rows there are: {wider}state surer anchors (--tolerance, "
+        "--shared-tolerance)."
+    )
+
+
+def _assumptions(result: AsymmetryTestResult) -> list[Assumption]:
+    """Return the assumptions of a test, those it rests on most first."""
+    stated: list[tuple[str, ...]] = [
+        (f"{wording.NOT_ON_FEATURES} Noise that depends on them can balance just at the anchors.",)
+    ]
+    if result.n_anchors:
+        right = "The expert's posteriors are right, within their tolerance."
+        stated += [(right, "anchors and curve", "tipping point"), (wording.CHOSEN_BLINDLY,)]
+    if result.n_audited:
+        right = "The looked-up labels are right, and audited rows are flipped as often as others."
+        stated.append((right, "audit", "audit size"))
+    far_more = "There are far more rows than parameters, also on the slope of the curve."
+    stated += [
+        _SHAPES.get(result.method, _LOGISTIC),
+        (wording.INDEPENDENT, "groups"),
+        (far_more, "rows per parameter", "step"),
+    ]
+    return [assumption(result, *one) for one in stated]
+
+
+# What a method needs of the curve, and the checks that speak to it.
+_LOGISTIC: Final = (
+    "The true posterior is logistic in the columns given. Where it levels off, that is flips and "
+    "nothing else; no check can tell.",
+    "link",
 )
-from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, View, assumptions, versions
-from evenodds.report.wording import (
-    ALTERNATIVES,
-    ANCHOR,
-    CLASS_CONDITIONAL_NOISE,
-    FLIP,
-    NOT_REJECTED,
-    PVALUE,
-    QUESTION,
-    UNIFORM_NOISE,
-    headline,
-    is_withheld,
-    known_to,
-    name_interval,
-    never_shown,
-    next_steps,
-    show_interval,
-    show_pvalue,
-    verdict,
-    with_minus,
-)
+_SHAPES: Final = {
+    "wald": (
+        "Labels are nearly clean, or rows lie evenly about the boundary; else the plain logistic "
+        "curve of this test moves under equal flips too.",
+        "curve",
+    ),
+    "local": (
+        "The log-odds of a label are nearly straight within a bandwidth of each anchor.",
+        "bandwidth",
+    ),
+}
 
 
 def python_call(result: AsymmetryTestResult) -> str:
     """Return the Python that repeats a test, given its rows and anchors."""
     features = "1 feature" if result.n_features == 1 else f"{result.n_features} features"
-    lines = [
-        "import evenodds as eo",
-        "",
-        f"# X: {result.n_rows:,} rows of {features}; y: their labels",
-    ]
-    data = "X, y"
+    comments = [f"# X: {result.n_rows:,} rows of {features}; y: their labels"]
     if result.n_anchors:
-        lines += [f"# points: the {result.n_anchors} toss-up cases", _anchors_call(result)]
-        data = "X, y, anchors"
+        comments += [f"# points: the {result.n_anchors} toss-up cases", _anchors_call(result)]
     arguments = [
-        data,
+        "X, y, anchors" if result.n_anchors else "X, y",
         f"method={_method(result)}",
         f"alternative={result.alternative!r}",
         f"positive={result.positive!r}",
     ]
     if result.n_audited:
-        lines.append(f"# audit: eo.Audit of the {result.n_audited:,} rows with true labels")
+        comments.append(f"# audit: eo.Audit of the {result.n_audited:,} rows with true labels")
         arguments.append("audit=audit")
-    if any(check.name == "groups" for check in result.diagnostics):
+    if _grouped(result):
         arguments.append("groups=groups")
-    lines += ["result = eo.asymmetry_test(", *(f"    {part}," for part in arguments), ")"]
-    return "\n".join(lines)
+    return wording.repeat_call(comments, "asymmetry_test", arguments)
+
+
+def _grouped(result: AsymmetryTestResult) -> bool:
+    return any(check.name == "groups" for check in result.diagnostics)
 
 
 def _anchors_call(result: AsymmetryTestResult) -> str:
@@ -94,151 +203,64 @@ def _method(result: AsymmetryTestResult) -> str:
     return f"eo.{result.method.capitalize()}({', '.join(written)})"
 
 
-def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
-    """Return the sheet of an asymmetry test."""
-    equivalence = result.equivalence(view.margin)
-    smallest = result.smallest_margin(view.significance)
-    return Sheet(
-        question=QUESTION,
-        headline=headline(result, view.significance, view.margin),
-        verdict=verdict(result, view.significance),
-        rejected=result.pvalue < view.significance,
-        keys=_keys(result, view),
-        facts=facts(result, view.significance),
-        page_facts=()
-        if result.withheld
-        else (
-            ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
-            *([("", never_shown(smallest))] if smallest else []),
-        ),
-        answers=_nothing(view)
-        if result.withheld
-        else {
-            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
-            "equivalence": {**asdict(equivalence), "smallest_margin": smallest},
-        },
-        checks=result.diagnostics,
-        next_steps=next_steps(result, view.significance, view.margin),
-        assumptions=assumptions(result),
-        settings=[
-            ("method", result.method),
-            *result.settings.items(),
-            ("alternative", result.alternative),
-            *view.settings(),
-            ("positive label", repr(result.positive)),
-            ("negative label", repr(result.negative)),
-            *versions(result.versions),
-        ],
-        formulas="asymmetry_formulas.html",
-        python=python_call(result),
-        words=[FLIP, UNIFORM_NOISE, CLASS_CONDITIONAL_NOISE, ANCHOR, NOT_REJECTED, PVALUE],
-        holds="counts of rows and where the toss-ups lie, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
-    )
-
-
-def _nothing(view: View) -> dict[str, dict[str, float | None]]:
-    """Return the answers of a test whose numbers are withheld."""
-    return {
-        "confidence_interval": {"low": None, "high": None, "level": 1 - view.significance},
-        "equivalence": {"margin": view.margin, "pvalue": None, "smallest_margin": None},
-    }
-
-
-def facts(result: AsymmetryTestResult, significance: float = 0.05) -> list[tuple[str, str]]:
+def _facts(result: AsymmetryTestResult, view: View) -> list[tuple[str, str]]:
     """Return the numbers of an asymmetry test, named for a reader."""
-    interval = result.confidence_interval(1 - significance)
+    settings = dict(result.settings)
+    seed = settings.pop("seed", None)
+    words = [f"{value} {name}" for name, value in settings.items()]
+    if seed is not None:
+        words.append(f"seed {seed}")
     lines = [
-        ("test", f"{result.method} ({_settings(result)})"),
-        ("alternative", ALTERNATIVES[result.alternative]),
+        ("test", f"{result.method} ({', '.join(words)})"),
+        *wording.profile_facts(result, view),
     ]
-    if not is_withheld(result, significance):
-        lines += [("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}")]
-    if not result.withheld:
-        lines += [
-            ("asymmetry", f"beta - alpha = {result.profile.estimate:+.3f}"),
-            ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
-        ]
     if result.alpha is not None and result.beta is not None:
         lines += [
             ("flip rates", f"alpha = {result.alpha:.3f} of the {result.positive!r}"),
             ("", f"beta  = {result.beta:.3f} of the {result.negative!r}"),
         ]
-    region = result.retention_region(significance)
+    region = result.retention_region(view.significance)
     if region is not None and result.mean_posterior is not None:
         lines += [
             ("at the anchors", f"posterior {result.mean_posterior:.3f} if the noise is uniform"),
             ("", f"not rejected from {region.low:.3f} to {region.high:.3f}"),
         ]
-    lines += [
-        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
-        ("anchors", f"{result.n_anchors}{_tolerance(result)}"),
-        *([("audit", f"{result.n_audited:,} rows with true labels")] if result.n_audited else []),
-        ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
-    ]
-    return lines
+    known = f", {wording.known_to(result)}" if result.n_anchors else ""
+    lines += [wording.rows_fact(result), ("anchors", f"{result.n_anchors}{known}")]
+    if result.n_audited:
+        lines.append(("audit", f"{result.n_audited:,} rows with true labels"))
+    return [*lines, wording.label_fact(result)]
 
 
-def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
-    evidence = Key(
-        "Evidence against equal flips",
-        show_pvalue(result.pvalue),
-        f"z = {with_minus(f'{result.statistic:.2f}')}, {result.method} test",
-    )
-    if result.withheld:
-        return (evidence,) if result.pvalue < view.significance else ()
-    interval = result.confidence_interval(1 - view.significance)
-    keys = (
-        evidence,
-        Key(
-            "Asymmetry, beta − alpha",
-            with_minus(f"{result.profile.estimate:+.3f}"),
-            name_interval(interval)
-            + (", too large where labels are noisy" if result.method == "wald" else ""),
+def _pictures(result: AsymmetryTestResult) -> dict[str, SheetPicture]:
+    """Return the figures of a result, the one for a reader in a hurry first."""
+    method = f"method {result.method!r}"
+    no_anchors = "" if result.n_anchors else "there are no anchors to draw"
+    no_curve = NO_CURVE if result.method == "local" else ""
+    overstates = f"{method} overstates asymmetries, and what it could have found"
+    no_plane = "" if result.sketch.plane is not None else "fewer than two features matter"
+    if result.alpha is None:
+        no_plane = f"{method} estimates no flip rates, so it knows no clean boundary"
+    known = {
+        "anchors": SheetPicture("Where do the toss-ups fall?", _anchors_caption, no_anchors),
+        **wording.profile_pictures("data", overstates if result.method == "wald" else ""),
+        "fit": SheetPicture("Does the curve fit?", _fit_caption, no_curve),
+        "boundary": SheetPicture(
+            "What would the noise do?", _boundary_caption, no_curve or no_plane
         ),
-    )
-    if result.alpha is None or result.beta is None:
-        return keys
-    rates = Key(
-        "Flipped, by estimate",
-        f"{100 * result.alpha:.1f} % / {100 * result.beta:.1f} %",
-        f"of true {result.positive!r} / of true {result.negative!r}",
-    )
-    return (*keys, rates)
-
-
-def _pictures(result: AsymmetryTestResult, view: View) -> dict[str, SheetPicture]:
-
-    return pictures(result, view)
-
-
-def _settings(result: AsymmetryTestResult) -> str:
-    written = dict(result.settings)
-    seed = written.pop("seed", None)
-    words = [f"{value} {name}" for name, value in written.items()]
-    return ", ".join(words if seed is None else [*words, f"seed {seed}"])
-
-
-def _tolerance(result: AsymmetryTestResult) -> str:
-    if result.n_anchors == 0:
-        return ""
-    shared, by_default = result.shared_tolerance, result.shared_is_default
-    return f", {known_to(result.tolerance, shared, by_default=by_default)}"
-
-
-def caption(result: AsymmetryTestResult, kind: str, view: View) -> Caption:
-    """Return the words for one figure of a result."""
-    return _CAPTIONS[kind](result, view)
+    }
+    if result.mean_posterior is None:  # no row for all anchors together
+        known = {"evidence": known["evidence"], **known}
+    if result.withheld:
+        known = {kind: replace(one, why_not=WITHHELD) for kind, one in known.items()}
+    return known
 
 
 def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
-    shown = result.sketch.anchors
-    regions = [result.anchor_region(anchor, view.significance) for anchor in shown]
-    outside = sum(
-        not region.low <= anchor.posterior <= region.high
-        for anchor, region in zip(shown, regions, strict=True)
-    )
+    shown, outside = result.sketch.anchors, 0
+    for anchor in shown:
+        region = result.anchor_region(anchor, view.significance)
+        outside += not region.low <= anchor.posterior <= region.high
     noun = "toss-up" if result.sketch.only_toss_ups else "anchor"
     sentences = [
         f"The {noun} lies {'outside' if outside else 'within'} its bar."
@@ -257,75 +279,32 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
             f"All together the labels say {result.mean_posterior:.{digits}f}, where {low} to "
             f"{high} would retain uniform noise."
         )
-    reading = (
-        f"{_each_row(result)} The bar is where equal flips of both "
-        f"classes would leave it {100 * (1 - view.significance):g} times out of 100; the mark is "
-        f"where these labels put it. {_leaning(result)}: count on the last row, not on their "
-        "number."
-        if pooled is not None
-        else f"Each row is one {noun} by itself: the bar is where equal flips of both classes "
-        f"would leave it, the mark is where these labels put it. The {result.method} test weighs "
-        f"them together with {_besides(result)}."
-    )
+    put = "the mark is where these labels put it"
+    if pooled is None:
+        shape = ["the shape of the curve"] if result.method == "joint" else []
+        besides = " and ".join([*shape, *(["the audit"] if result.n_audited else [])])
+        reading = (
+            f"Each row is one {noun} by itself: the bar is where equal flips of both classes would "
+            f"leave it, {put}. The {result.method} test weighs them together with {besides}."
+        )
+    else:
+        called, shared = (
+            "of which the expert stated the chance",
+            "All rows rest on one fitted curve",
+        )
+        if result.sketch.only_toss_ups:
+            called = "that the expert called a toss-up"
+        if result.method == "local":
+            shared = "Anchors near each other share the rows around them"
+        reading = (
+            f"Each row is a case {called}. The bar is where equal flips of both classes would "
+            f"leave it {100 * view.level:g} times out of 100; {put}. {shared}, so they lean "
+            "together: count on the last row, not on their number."
+        )
     return Caption(reading, " ".join(sentences))
 
 
-def _each_row(result: AsymmetryTestResult) -> str:
-    """Say what the rows of the figure are."""
-    if result.sketch.only_toss_ups:
-        return "Each row is a case that the expert called a toss-up."
-    return "Each row is a case of which the expert stated the chance."
-
-
-def _leaning(result: AsymmetryTestResult) -> str:
-    """Say why the rows of the figure are not independent."""
-    if result.method == "local":
-        return "Anchors near each other share the rows around them, so they lean together"
-    return "All rows rest on one fitted curve, so they lean together"
-
-
-def _besides(result: AsymmetryTestResult) -> str:
-    """Say what a test looks at besides the anchors."""
-    audit = "the audit" if result.n_audited else ""
-    shape = "the shape of the curve" if result.method == "joint" else ""
-    return " and ".join(part for part in (shape, audit) if part)
-
-
-def evidence_caption(result: Profiled, view: View) -> Caption:
-    """Return the words for z by asymmetry."""
-    interval = result.confidence_interval(1 - view.significance)
-    shown = result.equivalence(view.margin)
-    within = "is shown" if shown.pvalue < view.significance else "is not shown"
-    reading = (
-        "The line is z for every asymmetry that could be supposed. Where it runs inside the grey "
-        "band the labels do not speak against that asymmetry; where it is zero they fit it best. "
-        "The square, at no asymmetry, is the test."
-    )
-    finding = (
-        f"The best fit is {result.profile.estimate:+.3f}; asymmetries "
-        f"{show_interval(interval, 3)} are not rejected. That the asymmetry is smaller than "
-        f"{view.margin:g} in size {within} ({show_pvalue(shown.pvalue)})."
-    )
-    return Caption(reading, finding)
-
-
-def power_caption(result: Profiled, view: View) -> Caption:
-    """Return the words for what a test could have found."""
-    reach = could_have_found(result, significance=view.significance)
-    finding = (
-        "These data could hardly have found an asymmetry of any size."
-        if reach is None
-        else f"An asymmetry of {reach:.3f} would be found four times out of five: smaller ones "
-        "may well be missed."
-    )
-    reading = (
-        "How often a test as sharp as this one rejects, if the true asymmetry is as large as the "
-        "axis says. It tells how sharp the test is, and nothing about what it found."
-    )
-    return Caption(reading, finding)
-
-
-def _fit(result: AsymmetryTestResult, view: View) -> Caption:
+def _fit_caption(result: AsymmetryTestResult, view: View) -> Caption:
     bins = result.sketch.bins
     missed = sum(not seen.low <= seen.fitted <= seen.high for seen in bins)
     sampled = (
@@ -333,8 +312,7 @@ def _fit(result: AsymmetryTestResult, view: View) -> Caption:
         if result.sketch.n_rows_seen < 0.99 * result.n_rows
         else ""
     )
-    grouped = any(check.name == "groups" for check in result.diagnostics)
-    aside = "; the intervals do not know of the groups" if grouped else ""
+    aside = "; the intervals do not know of the groups" if _grouped(result) else ""
     plateaus = (
         ""
         if result.alpha is None
@@ -352,7 +330,7 @@ def _fit(result: AsymmetryTestResult, view: View) -> Caption:
     return Caption(reading, finding)
 
 
-def _boundary(result: AsymmetryTestResult, view: View) -> Caption:
+def _boundary_caption(result: AsymmetryTestResult, view: View) -> Caption:
     plane = result.sketch.plane
     counted = (
         ""
@@ -376,72 +354,3 @@ def _boundary(result: AsymmetryTestResult, view: View) -> Caption:
             "model trained on these labels would decide them the other way."
         )
     return Caption(reading, finding)
-
-
-_CAPTIONS: dict[str, Callable[[AsymmetryTestResult, View], Caption]] = {
-    "anchors": _anchors_caption,
-    "evidence": evidence_caption,
-    "power": power_caption,
-    "fit": _fit,
-    "boundary": _boundary,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure, the question it answers, and why a result may not have it."""
-
-    question: str
-    draw: Callable[[AsymmetryTestResult, View], Figure]
-    why_not: Callable[[AsymmetryTestResult], str]
-
-
-WITHHELD: Final = "these data cannot tell"
-NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels around each anchor"
-
-
-def _no_curve(result: AsymmetryTestResult) -> str:
-    return NO_CURVE if result.method == "local" else ""
-
-
-def _no_anchors(result: AsymmetryTestResult) -> str:
-    return "" if result.n_anchors else "there are no anchors to draw"
-
-
-def _no_plane(result: AsymmetryTestResult) -> str:
-    if result.method == "local":
-        return NO_CURVE
-    if result.alpha is None:
-        return f"method {result.method!r} estimates no flip rates, so it knows no clean boundary"
-    return "" if result.sketch.plane is not None else "fewer than two features matter"
-
-
-def _no_reach(result: AsymmetryTestResult) -> str:
-    if result.method == "wald":
-        return f"method {result.method!r} overstates asymmetries, and what it could have found"
-    return ""
-
-
-PICTURES: Final = {
-    "anchors": Picture("Where do the toss-ups fall?", anchors_figure, _no_anchors),
-    "evidence": Picture(
-        "How strong is the evidence for each asymmetry?", evidence_figure, lambda result: ""
-    ),
-    "power": Picture("What could this data have found?", power_curve_figure, _no_reach),
-    "fit": Picture("Does the curve fit?", fit_figure, _no_curve),
-    "boundary": Picture("What would the noise do?", plane_figure, _no_plane),
-}
-
-
-def pictures(result: AsymmetryTestResult, view: View) -> dict[str, SheetPicture]:
-    """Return the figures of a result, the one for a reader in a hurry first."""
-    lead = "anchors" if result.mean_posterior is not None else "evidence"
-    return {
-        kind: SheetPicture(
-            question=PICTURES[kind].question,
-            draw=partial(PICTURES[kind].draw, result, view),
-            caption=partial(caption, result, kind, view),
-            why_not=WITHHELD if result.withheld else PICTURES[kind].why_not(result),
-        )
-        for kind in (lead, *(kind for kind in PICTURES if kind != lead))
-    }

@@ -1,112 +1,67 @@
-"""What there is to say about an audit, and about its size."""
+"""What there is to say about an audit."""
 
 from dataclasses import asdict
-from functools import partial
 from typing import Final
 
 from evenodds.inference.audit.result import AuditTestResult
-from evenodds.inference.profile import ConfidenceInterval
-from evenodds.planning.audit_size import AuditSize
-from evenodds.report.sheet import (
-    UNSEEN,
-    Assumption,
-    Key,
-    Sheet,
-    SheetPicture,
-    SheetTable,
-    View,
-    versions,
-)
-from evenodds.report.text import listed, wrapped
-from evenodds.report.wording import (
-    ALTERNATIVES,
-    AUDIT,
-    CLASS_CONDITIONAL_NOISE,
-    FLIP,
-    NOT_REJECTED,
-    PVALUE,
-    QUESTION,
-    UNIFORM_NOISE,
-    flipped_more,
-    headline,
-    name_interval,
-    show_interval,
-    show_pvalue,
-    verdict,
-    with_minus,
-)
+from evenodds.report import wording
+from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, SheetTable, View
 
-DRAWN: Final = {
-    "random": "at random",
-    "true": "by true class",
-    "given": "by given label",
-}
+DRAWN: Final = {"random": "at random", "true": "by true class", "given": "by given label"}
 TESTS: Final = {
     "boschloo": "Boschloo's exact unconditional test",
     "exact": "exact unconditional test",
     "likelihood": "likelihood-ratio test",
     "score": "score test",
 }
+INTERVALS: Final = ("confidence_interval", "alpha_interval", "beta_interval")
 
 
 def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
     """Return the sheet of an audit test."""
-    equivalence = result.equivalence(view.margin)
+    test = f"{TESTS[result.method]}{', by groups' if result.groupings else ''}"
     return Sheet(
-        question=QUESTION,
-        headline=headline(result, view.significance, view.margin),
-        verdict=verdict(result, view.significance),
-        rejected=result.pvalue < view.significance,
-        keys=_keys(result, view),
-        facts=_facts(result, view.significance),
-        page_facts=(
-            ("equivalence", f"size below {view.margin:g}: {show_pvalue(equivalence.pvalue)}"),
-        ),
+        result=result,
+        view=view,
+        question=wording.QUESTION,
+        headline=wording.headline(result, view.significance, view.margin),
+        verdict=wording.verdict(result, view.significance),
+        keys=wording.profile_keys(result, view, test=test, flipped="Flipped"),
+        facts=[("test", test), *_facts(result, view)],
+        page_facts=(wording.equivalence_fact(result, view),),
         answers={
-            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
-            "alpha_interval": asdict(result.alpha_interval(1 - view.significance)),
-            "beta_interval": asdict(result.beta_interval(1 - view.significance)),
-            "equivalence": asdict(equivalence),
+            **wording.interval_answers(result, view, *INTERVALS),
+            "equivalence": asdict(result.equivalence(view.margin)),
         },
         tables=(_table(result),),
-        checks=result.diagnostics,
         next_steps=_next_steps(result, view.significance),
         assumptions=audit_assumptions(result.sampled_by, _independence(result)),
-        settings=[
-            ("test", _test(result)),
+        made_with=[
+            ("test", test),
             ("rows drawn", DRAWN[result.sampled_by]),
             ("alternative", result.alternative),
-            *view.settings(),
-            ("positive label", repr(result.positive)),
-            ("negative label", repr(result.negative)),
-            *versions(result.versions),
         ],
         formulas="audit_formulas.html",
         python=_python(result),
-        words=[AUDIT, FLIP, UNIFORM_NOISE, CLASS_CONDITIONAL_NOISE, NOT_REJECTED, PVALUE],
+        words=wording.explained("Audit", *wording.NOISES, *wording.OUTCOMES),
         holds="counts of audited rows, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
+        pictures={
+            "rates": SheetPicture("How often is either class flipped?", _rates_caption),
+            **wording.profile_pictures("audit"),
+        },
     )
-
-
-def _test(result: AuditTestResult) -> str:
-    """Name the test."""
-    return f"{TESTS[result.method]}{', by groups' if result.groupings else ''}"
 
 
 def _independence(result: AuditTestResult) -> str:
     """Say which rows are taken as independent."""
     if result.groupings:
         return "Rows of different groups are flipped independently of each other."
-    return (
-        "Rows are flipped independently of each other: those that share an item or an annotator "
-        "need groups."
-    )
+    shared = "those that share an item or an annotator need groups."
+    return f"{wording.FLIPPED_INDEPENDENTLY.removesuffix('.')}: {shared}"
 
 
 def audit_assumptions(
-    sampled_by: str, independence: str = "Rows are flipped independently of each other."
+    sampled_by: str, independence: str = wording.FLIPPED_INDEPENDENTLY
 ) -> list[Assumption]:
     """Return what an audit takes for granted, what it rests on most first."""
     drawn = {
@@ -115,94 +70,44 @@ def audit_assumptions(
         "given": "Within each given label audited rows were drawn at random, and the counts are "
         "those of the data they were drawn from.",
     }[sampled_by]
-    statements = (
-        drawn,
-        "The looked-up label is right, and whoever looked it up did not see the given one.",
-        independence,
-    )
-    return [Assumption(statement=statement, seen=UNSEEN, concern=False) for statement in statements]
+    right = "The looked-up label is right, and whoever looked it up did not see the given one."
+    return [Assumption(statement) for statement in (drawn, right, independence)]
 
 
-def show_rate(rate: float, interval: ConfidenceInterval) -> str:
-    """Write a flip rate with its interval."""
-    bounds = f"from {interval.low:.3f} to {interval.high:.3f}"
-    return f"{rate:.3f}, {interval.level:.0%} interval {bounds}"
-
-
-def _facts(result: AuditTestResult, significance: float) -> list[tuple[str, str]]:
-    interval = result.confidence_interval(1 - significance)
-    level = 1 - significance
-    alpha = show_rate(result.alpha, result.alpha_interval(level))
-    beta = show_rate(result.beta, result.beta_interval(level))
-    lines = [
-        ("test", _test(result)),
-        ("alternative", ALTERNATIVES[result.alternative]),
-        ("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"),
-        ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
-        ("", f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"),
-        ("flip rates", f"of the true {result.positive!r}: alpha = {alpha}"),
-        ("", f"of the true {result.negative!r}: beta = {beta}"),
-        ("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"),
-    ]
+def _facts(result: AuditTestResult, view: View) -> list[tuple[str, str]]:
+    lines = wording.profile_facts(result, view)
+    for title, name, label in (
+        ("flip rates", "alpha", result.positive),
+        ("", "beta", result.negative),
+    ):
+        interval = getattr(result, f"{name}_interval")(view.level)
+        bounds = f"{view.level:.0%} interval from {interval.low:.3f} to {interval.high:.3f}"
+        rate = f"{name} = {getattr(result, name):.3f}"
+        lines.append((title, f"of the true {label!r}: {rate}, {bounds}"))
+    lines.append(("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"))
     if result.groupings:
         counted = " and ".join(f"{one.n_groups:,}" for one in result.groupings)
-        lines.append(
-            ("groups", f"{counted}; variance {result.design_effect:.2f} times that of single rows")
-        )
+        more = f"variance {result.design_effect:.2f} times that of single rows"
+        lines.append(("groups", f"{counted}; {more}"))
     if result.given_counts is not None:
-        negative, positive = result.given_counts
-        lines.append(
-            (
-                "whole data",
-                f"{negative:,} labelled {result.negative!r}, "
-                f"{positive:,} labelled {result.positive!r}",
-            )
-        )
+        counts = zip(result.given_counts, (result.negative, result.positive), strict=True)
+        told = ", ".join(f"{count:,} labelled {label!r}" for count, label in counts)
+        lines.append(("whole data", told))
     return lines
 
 
 def _table(result: AuditTestResult) -> SheetTable:
     """Return the counts of true by given labels."""
     counts = result.counts
+    lost, won = counts.flipped_positive, counts.flipped_negative
     rows = (
-        (
-            f"truly {result.positive!r}",
-            counts.n_positive - counts.flipped_positive,
-            counts.flipped_positive,
-            counts.n_positive,
-        ),
-        (
-            f"truly {result.negative!r}",
-            counts.flipped_negative,
-            counts.n_negative - counts.flipped_negative,
-            counts.n_negative,
-        ),
+        (result.positive, counts.n_positive - lost, lost, counts.n_positive),
+        (result.negative, won, counts.n_negative - won, counts.n_negative),
     )
     return SheetTable(
         title="Audited rows",
         header=("", f"given {result.positive!r}", f"given {result.negative!r}", "all"),
-        rows=tuple((name, *(f"{count:,}" for count in numbers)) for name, *numbers in rows),
-    )
-
-
-def _keys(result: AuditTestResult, view: View) -> tuple[Key, ...]:
-    interval = result.confidence_interval(1 - view.significance)
-    return (
-        Key(
-            "Evidence against equal flips",
-            show_pvalue(result.pvalue),
-            f"z = {with_minus(f'{result.statistic:.2f}')}, {_test(result)}",
-        ),
-        Key(
-            "Asymmetry, beta − alpha",
-            with_minus(f"{result.asymmetry:+.3f}"),
-            name_interval(interval),
-        ),
-        Key(
-            "Flipped",
-            f"{100 * result.alpha:.1f} % / {100 * result.beta:.1f} %",
-            f"of true {result.positive!r} / of true {result.negative!r}",
-        ),
+        rows=tuple((f"truly {name!r}", *(f"{one:,}" for one in some)) for name, *some in rows),
     )
 
 
@@ -215,15 +120,14 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
             "how many"
         )
         return [
-            f"To find smaller asymmetries, {more}.",
-            "To support uniform noise, test equivalence with a margin you can live with: "
-            "result.equivalence(margin=0.05), or --gate equivalence --margin 0.05.",
+            f"{wording.SMALLER} {more}.",
+            *wording.equivalence_step(),
         ]
-    more, less = flipped_more(result)
+    more, less = wording.flipped_more(result)
+    rates = f"alpha={result.alpha:.3f}, beta={result.beta:.3f}"
     return [
         f"Relabel: rows labelled {less} hide the missing {more}; look at those first.",
-        f"Train robustly: NoiseAwareLogisticRegression(alpha={result.alpha:.3f}, "
-        f"beta={result.beta:.3f}) learns the clean curve from these labels.",
+        f"{wording.train_robustly(rates)} from these labels.",
         "Find who: with a column of annotators, evenodds audit --annotator COL tests each of them.",
     ]
 
@@ -236,90 +140,31 @@ def _python(result: AuditTestResult) -> str:
         counts = f"{{{result.negative!r}: {negative}, {result.positive!r}: {positive}}}"
         arguments.append(f"given_counts={counts}")
     arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
-    groups = {0: (), 1: ("groups",), 2: ("items", "annotators")}[len(result.groupings)]
-    if groups:
-        arguments.append(f"groups={groups[0] if len(groups) == 1 else '(items, annotators)'}")
-    lines = [
-        "import evenodds as eo",
-        "",
-        f"# true, given: both labels of the {result.n_rows:,} audited rows",
-        *([f"# {', '.join(groups)}: which of them belong together"] if groups else []),
-        "result = eo.audit_test(",
-        *(f"    {part}," for part in arguments),
-        ")",
-    ]
-    return "\n".join(lines)
-
-
-def _pictures(result: AuditTestResult, view: View) -> dict[str, SheetPicture]:
-    # Drawing is slow to load.
-    from evenodds.report.asymmetry import evidence_caption, power_caption
-    from evenodds.report.curve_figures import (
-        evidence_figure,
-        power_curve_figure,
-        rates_caption,
-        rates_figure,
-    )
-
-    return {
-        "rates": SheetPicture(
-            "How often is either class flipped?",
-            partial(rates_figure, result, view),
-            partial(rates_caption, result, view),
-        ),
-        "evidence": SheetPicture(
-            "How strong is the evidence for each asymmetry?",
-            partial(evidence_figure, result, view),
-            partial(evidence_caption, result, view),
-        ),
-        "power": SheetPicture(
-            "What could this audit have found?",
-            partial(power_curve_figure, result, view),
-            partial(power_caption, result, view),
-        ),
-    }
-
-
-CLOSE = 0.05
-CLASSES = {"random": "expected to be truly", "true": "truly", "given": "labelled"}
-
-
-def audit_size_verdict(plan: AuditSize) -> str:
-    """Return the answer in two sentences."""
-    drawn = CLASSES[plan.sampled_by]
-    return (
-        f"Audit {plan.n_rows:,} rows: {plan.n_positive:,} {drawn} positive and "
-        f"{plan.n_negative:,} {drawn} negative. Flips of {plan.alpha:.1%} of positives and "
-        f"{plan.beta:.1%} of negatives (beta - alpha {plan.beta - plan.alpha:+.3f}) are then found "
-        f"with probability {plan.power:.2f} at level {plan.significance:g}."
-    )
-
-
-def describe_audit_size(plan: AuditSize) -> str:
-    """Return a plan as plain text."""
-    return "\n".join(
-        [wrapped(audit_size_verdict(plan)), *listed("How far to trust it", audit_size_checks(plan))]
-    )
-
-
-def audit_size_checks(plan: AuditSize) -> list[str]:
-    """Return what speaks to the plan."""
-    sentences = []
-    if plan.simulated_power is not None and plan.simulated_interval is not None:
-        low, high = plan.simulated_interval
-        far = max(low - plan.power, plan.power - high, 0.0)
-        agreement = (
-            "as the formula says"
-            if far == 0
-            else "close to the formula"
-            if far <= CLOSE
-            else "unlike the formula: go by this"
+    comments = [f"# true, given: both labels of the {result.n_rows:,} audited rows"]
+    if result.groupings:
+        one = len(result.groupings) == 1
+        comments.append(
+            f"# {'groups' if one else 'items, annotators'}: which of them belong together"
         )
-        sentences.append(
-            f"Simulated power: {plan.simulated_power:.2f} (95 % interval {low:.2f} to {high:.2f}), "
-            f"{agreement}."
-        )
-    sentences.append(
-        "It holds for rows drawn as said; suspicious rows first would tell nothing of the rest."
+        arguments.append(f"groups={'groups' if one else '(items, annotators)'}")
+    return wording.repeat_call(comments, "audit_test", arguments)
+
+
+def _rates_caption(result: AuditTestResult, view: View) -> Caption:
+    """Return how the figure is read, and what it says."""
+    scaled = (
+        " By given label the audited rows are weighted to the whole data, so a rate is not the "
+        "share of these counts."
+        if result.given_counts is not None
+        else ""
     )
-    return sentences
+    reading = (
+        "A mark is the share of a true class that carries the wrong label, the bar its "
+        f"{view.level:.0%} interval, and the counts are those of the audit.{scaled} "
+        "Bars that overlap may still differ: the test looks at their difference."
+    )
+    finding = (
+        f"Of the true {result.positive!r} {100 * result.alpha:.1f} % are flipped, of the true "
+        f"{result.negative!r} {100 * result.beta:.1f} %."
+    )
+    return Caption(reading, finding)

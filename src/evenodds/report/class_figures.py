@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
-from matplotlib.figure import Figure
+from matplotlib.colors import Normalize, TwoSlopeNorm
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 from scipy.special import ndtri
@@ -16,39 +15,43 @@ from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult
 from evenodds.inference.contour.result import ContourTestResult
 from evenodds.inference.multiclass.confusion import ConfusionTestResult
-from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
+from evenodds.inference.multiclass.result import MulticlassTestResult
 from evenodds.planning.plan import Plan
-from evenodds.report.contour import why_untested
-from evenodds.report.sheet import Caption, View
+from evenodds.report.sheet import View
 from evenodds.report.style import (
     BAND,
     BLACK,
     BLUE,
+    COLUMN_WIDTH,
+    DOTTED,
     GREY,
     NARROW_WIDTH,
     ORANGE,
     PALE,
     RED,
     as_written,
-    in_house_style,
-    legend_below,
-    new_figure,
+    error_bars,
+    interval_row,
+    name_axes,
+    name_rows,
+    one_panel,
+    shade_margin,
 )
-from evenodds.report.wording import show_pvalue, with_minus
+from evenodds.report.wording import MOST_SHOWN, with_minus
 
 # Asymmetries smaller than this all look pale, so that noise does not look like a finding.
 LEAST_REACH = 0.1
 # With more classes the numbers in the cells are too small to read.
 MOST_NUMBERED = 12
-SPLIT_HEIGHT = 0.24  # inches
+POINTS = 101
+STYLES = ("-", "--", "-.", ":")
 
 
-@in_house_style
-def pairs_figure(result: MulticlassTestResult, view: View) -> Figure:
+@one_panel(height=NARROW_WIDTH * 0.92)
+def pairs_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None:
     """Draw a cell a pair: orange where the row's class gains, purple where it loses."""
     matrix = result.asymmetry_matrix()
-    n_classes = len(result.classes)
-    figure, panel = _square(n_classes)
+    _square(panel, result.classes, "… from this class", "this class gains …")
     known = [abs(entry) for row in matrix for entry in row if entry is not None]
     # Further than the largest, so that the darkest cells still show their frame.
     reach = 1.3 * max([LEAST_REACH, *known])
@@ -62,315 +65,139 @@ def pairs_figure(result: MulticlassTestResult, view: View) -> Figure:
         for j, across in enumerate(result.classes):
             entry = matrix[i][j]
             if i == j:
-                panel.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=PALE, linewidth=0))
+                _cell(panel, i, j, "", facecolor=PALE, linewidth=0)
             elif entry is None:
-                _hatched(panel, i, j)
+                hatched: Any = {"facecolor": "white", "edgecolor": GREY, "linewidth": 0.3}
+                _cell(panel, i, j, "", hatch="////", **hatched)
             else:
-                marked = frozenset((down, across)) in found
-                _cell(panel, (i, j), entry, shades, norm, text=f"{entry:+.2f}", bold=marked)
-    for down, across in found_places(result, found):
-        panel.add_patch(
-            Rectangle(
-                (across - 0.46, down - 0.46), 0.92, 0.92, fill=False, edgecolor=BLACK, linewidth=1.8
-            )
-        )
-    _name_axes(panel, result.classes)
-    panel.set_xlabel("… from this class")
-    panel.set_ylabel("this class gains …")
-    return figure
+                leans = frozenset((down, across)) in found
+                _cell(panel, i, j, f"{entry:+.2f}", bold=leans, facecolor=shades(norm(entry)))
+                if leans:
+                    frame: Any = {"edgecolor": BLACK, "linewidth": 1.8, "zorder": 2}
+                    corner = (j - 0.46, i - 0.46)
+                    panel.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, **frame))
 
 
-def found_places(result: MulticlassTestResult, found: set[frozenset[Any]]) -> list[tuple[int, int]]:
-    """Return the cells of pairs that lean, both of each."""
-    place = {name: number for number, name in enumerate(result.classes)}
-    pairs = [tuple(place[name] for name in pair) for pair in found]
-    return [*((a, b) for a, b in pairs), *((b, a) for a, b in pairs)]
-
-
-@in_house_style
-def splits_figure(result: MulticlassTestResult, view: View) -> Figure:
-    """Draw a line a split: its asymmetry with an interval, filled where it leans."""
-    records = [record for record in result.splits if not record.untested]
-    figure, axes = new_figure(width=NARROW_WIDTH, height=0.9 + SPLIT_HEIGHT * len(records))
-    panel = axes[0, 0]
-    for place, record in enumerate(records):
-        if record.tested:
-            _line(panel, place, record, view)
-        else:
-            panel.text(0.0, place, "withheld", ha="center", va="center", color=GREY)
-    if not result.tested:
-        panel.set_xlim(-1, 1)
-    panel.axvline(0.0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
-    panel.set_yticks(range(len(records)), [record.name for record in records])
-    panel.tick_params(axis="y", length=0)
-    panel.set_ylim(len(records) - 0.4, -0.6)
-    panel.set_xlabel("asymmetry: flips into the first side beyond those of even noise")
-    return figure
-
-
-@in_house_style
-def confusion_figure(result: ConfusionTestResult) -> Figure:
+@one_panel(height=NARROW_WIDTH * 0.92)
+def confusion_figure(panel: Axes, result: ConfusionTestResult, view: View) -> None:
     """Draw a cell for each true class and given label: the share that got it."""
     rates = result.flip_rates()
-    figure, panel = _square(len(result.classes))
+    _square(panel, result.classes, "given label", "true class")
     off = rates[~np.eye(len(rates), dtype=bool)]
     shades, norm = colormaps["Oranges"], Normalize(0.0, max(LEAST_REACH, float(off.max())))
-    for i in range(len(rates)):
-        for j in range(len(rates)):
-            text = f"{rates[i, j]:.2f}"
-            if i == j:
-                panel.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=PALE, linewidth=0))
-                panel.text(j, i, text, ha="center", va="center", color=GREY)
-            else:
-                _cell(panel, (i, j), float(rates[i, j]), shades, norm, text=text)
-    _name_axes(panel, result.classes)
-    panel.set_xlabel("given label")
-    panel.set_ylabel("true class")
-    return figure
+    for (i, j), rate in np.ndenumerate(rates):
+        shade = PALE if i == j else shades(norm(rate))
+        _cell(panel, i, j, f"{rate:.2f}", facecolor=shade)
 
 
-def _square(n_classes: int) -> tuple[Figure, Axes]:
-    """Return a square panel for a matrix of classes."""
-    figure, axes = new_figure(width=NARROW_WIDTH, height=NARROW_WIDTH * 0.92)
-    panel = axes[0, 0]
-    panel.set_xlim(-0.5, n_classes - 0.5)
-    panel.set_ylim(n_classes - 0.5, -0.5)
+def _square(panel: Axes, classes: Sequence[Any], across: str, up: str) -> None:
+    """Set up a matrix of classes."""
+    names = [str(name) for name in classes]
+    panel.set_xlim(-0.5, len(names) - 0.5)
+    panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_aspect("equal")
-    return figure, panel
+    rotation = 45 if max(map(len, names)) > 6 or len(names) > 6 else 0
+    aside = "right" if rotation else "center"
+    panel.set_xticks(range(len(names)), names, rotation=rotation, ha=aside)
+    panel.set_yticks(range(len(names)), names)
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+    panel.set_xlabel(across)
+    panel.set_ylabel(up)
 
 
 def _cell(
-    panel: Axes,
-    where: tuple[int, int],
-    value: float,
-    shades: Colormap,
-    norm: Normalize,
-    *,
-    text: str,
-    bold: bool = False,
+    panel: Axes, row: int, column: int, text: str, *, bold: bool = False, **look: Any
 ) -> None:
     """Draw one cell with its number, where numbers can be read."""
-    row, column = where
-    colour = shades(norm(value))
-    panel.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
-    if panel.get_xlim()[1] < MOST_NUMBERED:
-        red, green, blue, _ = colour
-        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+    look = {"edgecolor": "white", **look}
+    patch = Rectangle((column - 0.5, row - 0.5), 1, 1, **look)
+    panel.add_patch(patch)
+    if text and panel.get_xlim()[1] < MOST_NUMBERED:
+        dark = np.dot(patch.get_facecolor()[:3], (0.299, 0.587, 0.114)) < 0.5
+        words: Any = {"color": "white" if dark else BLACK, "ha": "center", "va": "center"}
         weight = "bold" if bold else "normal"
-        panel.text(
-            column,
-            row,
-            with_minus(text),
-            ha="center",
-            va="center",
-            color="white" if dark else BLACK,
-            fontweight=weight,
-        )
+        panel.text(column, row, with_minus(text), fontweight=weight, **words)
 
 
-def _hatched(panel: Axes, row: int, column: int) -> None:
-    panel.add_patch(
-        Rectangle(
-            (column - 0.5, row - 0.5),
-            1,
-            1,
-            facecolor="white",
-            edgecolor=GREY,
-            hatch="////",
-            linewidth=0.3,
-        )
-    )
+@one_panel()
+def splits_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None:
+    """Draw a line a split: its asymmetry with an interval, a diamond where it leans."""
+    records = [record for record in result.splits if not record.untested]
+    for place, record in enumerate(records):
+        if record.asymmetry is None:
+            panel.text(0.0, place, "withheld", ha="center", va="center", color=GREY)
+            continue
+        interval = record.confidence_interval(view.level)
+        look = ("D", RED) if record.rejected(view.significance) else ("o", BLUE)
+        interval_row(panel, place, interval, record.asymmetry, look)
+    if not result.tested:
+        panel.set_xlim(-1, 1)
+    panel.axvline(0, **DOTTED)
+    name_rows(panel, [record.name for record in records])
+    name_axes(panel, "asymmetry: flips into the first side beyond those of even noise")
 
 
-def _name_axes(panel: Axes, classes: Sequence[Any]) -> None:
-    names = [str(name) for name in classes]
-    rotation = 45 if max(map(len, names)) > 6 or len(names) > 6 else 0
-    panel.set_xticks(
-        range(len(names)), names, rotation=rotation, ha="right" if rotation else "center"
-    )
-    panel.set_yticks(range(len(names)), names)
-    panel.tick_params(length=0)
-    for spine in panel.spines.values():
-        spine.set_visible(False)
-
-
-def _line(panel: Axes, place: int, record: SplitRecord, view: View) -> None:
-    """Draw one split with its interval."""
-    interval = record.confidence_interval(1 - view.significance)
-    leans = record.rejected(view.significance)
-    colour = RED if leans else BLUE
-    panel.plot([interval.low, interval.high], [place, place], color=colour, linewidth=1.6)
-    panel.plot(
-        [(record.asymmetry or 0.0)],
-        [place],
-        marker="D" if leans else "o",
-        color=colour,
-        markerfacecolor=colour if leans else "white",
-        markersize=5,
-    )
-
-
-POINTS = 101
-
-
-@in_house_style
-def contour_figure(result: ContourTestResult, view: View) -> Figure:
+@one_panel(height=4.5)
+def contours_figure(panel: Axes, result: ContourTestResult, view: View) -> None:
     """Draw the contours with their intervals, the fitted line with its band, and the diagonal."""
-    figure, axes = new_figure(width=NARROW_WIDTH, height=4.5)
-    panel = axes[0, 0]
     reach = float(ndtri(1 - view.significance / 2))
     across = np.linspace(0, 1, POINTS)
     heights, spreads = np.array([result.line(float(place)) for place in across]).T
-    panel.fill_between(
-        across,
-        heights - reach * spreads,
-        heights + reach * spreads,
-        color=BAND,
-        alpha=0.7,
-        linewidth=0,
-        label=f"its {1 - view.significance:.0%} band",
-    )
+    low, high = heights - reach * spreads, heights + reach * spreads
+    band = f"its {view.level:.0%} band"
+    panel.fill_between(across, low, high, color=BAND, alpha=0.7, linewidth=0, label=band)
     panel.plot(across, heights, color=BLUE, label="fitted line: two flip rates")
     panel.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="no flips at all")
     panel.plot([0.5], [0.5], "+", color=GREY, markersize=9)
+    stated, shares = zip(*result.cases, strict=True)
     if len(result.cases) > len(result.contours):
-        stated, shares = zip(*result.cases, strict=True)
-        panel.plot(
-            stated,
-            shares,
-            "o",
-            color=ORANGE,
-            markersize=3,
-            alpha=0.7,
-            label="single cases",
-            zorder=2,
-        )
-    _draw_contours(panel, result, reach, view)
+        dots: Any = {"color": ORANGE, "markersize": 3, "alpha": 0.7, "zorder": 2}
+        panel.plot(stated, shares, "o", label="single cases", **dots)
+    estimates = np.array([contour.estimate for contour in result.contours])
+    errors = reach * np.array([contour.standard_error for contour in result.contours])
+    stated_at = [contour.stated for contour in result.contours]
+    unsure = [reach * contour.stated_error for contour in result.contours]
+    label = f"contours, {view.level:.0%} intervals"
+    error_bars(panel, stated_at, estimates, ("o", BLACK), xerr=unsure, yerr=errors, label=label)
     panel.set_xlim(-0.03, 1.03)
-    panel.set_ylim(*_limits(result, reach))
-    panel.set_xlabel("Chance of being positive, as stated")
-    panel.set_ylabel(f"Share labelled {as_written(repr(result.positive), 20)}, by the fit")
-    legend_below(figure, panel)
-    return figure
-
-
-def _draw_contours(panel: Axes, result: ContourTestResult, reach: float, view: View) -> None:
-    contours = result.contours
-    panel.errorbar(
-        [contour.stated for contour in contours],
-        [contour.estimate for contour in contours],
-        xerr=[reach * contour.stated_error for contour in contours],
-        yerr=[reach * contour.standard_error for contour in contours],
-        fmt="o",
-        color=BLACK,
-        markersize=4.6,
-        elinewidth=1,
-        capsize=2,
-        label=f"contours, {1 - view.significance:.0%} intervals",
-        zorder=3,
+    bottom, top = min(estimates - errors), max(estimates + errors)
+    panel.set_ylim(min(-0.03, bottom - 0.02, *shares), max(1.03, top + 0.02, *shares))
+    positive = as_written(repr(result.positive), 20)
+    name_axes(
+        panel, "Chance of being positive, as stated", f"Share labelled {positive}, by the fit"
     )
 
 
-def _limits(result: ContourTestResult, reach: float) -> tuple[float, float]:
-    """Return an axis that holds every interval, and 0 to 1."""
-    ends = [
-        contour.estimate + side * reach * contour.standard_error
-        for contour in result.contours
-        for side in (-1, 1)
-    ]
-    ends += [share for _, share in result.cases]
-    return min(-0.03, min(ends) - 0.02), max(1.03, max(ends) + 0.02)
-
-
-def contour_caption(result: ContourTestResult, view: View) -> Caption:
-    """Say how the figure is read, and what it shows."""
-    line = result.rung("class-conditional")
-    if line.contour_pvalue is None:
-        finding = f"{why_untested(result).capitalize()}."
-    else:
-        bent = line.contour_pvalue < view.significance
-        what = "The contours leave the line" if bent else "No bend of the line is shown"
-        finding = f"{what} ({show_pvalue(line.contour_pvalue)})."
-    apart = result.agreement
-    if apart is not None and apart.pvalue < view.significance:
-        finding += f" Cases of one contour are labelled apart ({show_pvalue(apart.pvalue)})."
-    return Caption(
-        reading=(
-            "Each black dot is a contour: anchors of one stated posterior. Without flips dots lie "
-            "on the dashed diagonal; equal flips turn it about the cross at 1/2; unequal flips "
-            "make it any flatter line. Dots that lie on no line, or single cases of one contour "
-            "far apart, speak of noise that depends on the features."
-        ),
-        finding=finding,
-    )
-
-
-ANNOTATOR_HEIGHT = 0.21  # inches
-REST_HEIGHT = 1.3
-MOST_SHOWN = 40
-
-
-@in_house_style
-def annotators_figure(result: AnnotatorAuditResult, view: View) -> Figure:
+@one_panel()
+def annotators_figure(panel: Axes, result: AnnotatorAuditResult, view: View) -> None:
     """Draw a row an annotator, the strongest evidence on top."""
     shown = result.tests[:MOST_SHOWN]
-    height = REST_HEIGHT + ANNOTATOR_HEIGHT * len(shown)
-    figure, axes = new_figure(width=NARROW_WIDTH, height=height)
-    panel = axes[0, 0]
-    for place, test in enumerate(shown):
-        interval = test.result.confidence_interval(1 - view.significance)
-        named = test.holm < view.significance
-        marker, color = ("s", RED) if named else ("o", BLUE)
-        panel.plot([interval.low, interval.high], [place, place], color=color, linewidth=1.6)
-        panel.plot([test.result.asymmetry], [place], marker, color=color, markersize=4.6)
-    panel.axvline(0, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
-    panel.axvspan(-view.margin, view.margin, color=ORANGE, alpha=0.3, linewidth=0, zorder=0)
-    panel.set_yticks(range(len(shown)), [as_written(test.annotator, 20) for test in shown])
-    panel.tick_params(axis="y", length=0)
-    panel.set_ylim(len(shown) - 0.4, -0.6)
-    panel.set_xlabel(
-        f"beta − alpha: right, true {as_written(repr(result.negative), 12)} flipped more; "
-        f"left, true {as_written(repr(result.positive), 12)}"
-    )
+    named = [test.holm < view.significance for test in shown]
+    for place, (test, rejected) in enumerate(zip(shown, named, strict=True)):
+        interval = test.result.confidence_interval(view.level)
+        look = ("s", RED) if rejected else ("o", BLUE)
+        interval_row(panel, place, interval, test.result.asymmetry, look)
+    panel.axvline(0, **DOTTED)
+    name_rows(panel, [as_written(test.annotator, 20) for test in shown])
     first = f" (the first {len(shown)} of {len(result.tests)})"
-    panel.set_ylabel(f"Annotators{first if len(shown) < len(result.tests) else ''}")
-    _name_marks(panel, view, {test.holm < view.significance for test in shown})
-    legend_below(figure, panel)
-    return figure
-
-
-def annotators_caption(result: AnnotatorAuditResult, view: View) -> Caption:
-    """Return how the figure is read, and what it says."""
-    named = sum(test.holm < view.significance for test in result.tests)
-    cut = (
-        f" (These are the first {MOST_SHOWN} of {len(result.tests)}.)"
-        if len(result.tests) > MOST_SHOWN
-        else ""
+    name_axes(
+        panel,
+        f"beta − alpha: right, true {as_written(repr(result.negative), 12)} flipped more; "
+        f"left, true {as_written(repr(result.positive), 12)}",
+        f"Annotators{first if len(shown) < len(result.tests) else ''}",
     )
-    reading = (
-        "Each row is an annotator: the mark is how many more of the negatives than of the "
-        f"positives they flip, the bar its {1 - view.significance:.0%} interval, taken by itself. "
-        "Squares stand out even though so many were tested; with many annotators a few bars miss "
-        "0 by chance."
-    )
-    return Caption(reading, f"{named} of {len(result.tests)} stand out.{cut}")
-
-
-def _name_marks(panel: Axes, view: View, seen: set[bool]) -> None:
-    """Add one empty mark of each kind that is seen, for the legend."""
-    if True in seen:
-        rejected = f"rejected (Holm, {view.percent})"
-        panel.plot([], [], "s-", color=RED, markersize=4.6, label=rejected)
-    if False in seen:
+    # One empty mark of each kind that is seen, for the legend.
+    if any(named):
+        label = f"rejected (Holm, {view.percent})"
+        panel.plot([], [], "s-", color=RED, markersize=4.6, label=label)
+    if not all(named):
         panel.plot([], [], "o-", color=BLUE, markersize=4.6, label="not rejected")
-    panel.plot([], [], color=ORANGE, alpha=0.3, linewidth=7, label=f"margin of ±{view.margin:g}")
+    shade_margin(panel, view.margin)
 
 
-STYLES = ("-", "--", "-.", ":")
-
-
-@in_house_style
-def plan_figure(plan: Plan) -> Figure:
+@one_panel(height=3.0, width=COLUMN_WIDTH)
+def plan_figure(panel: Axes, plan: Plan, view: View | None = None) -> None:
     """Draw the power around a plan, the plan itself, and what was simulated.
 
     Raises
@@ -381,48 +208,24 @@ def plan_figure(plan: Plan) -> Figure:
     rows = [n for n in plan.row_numbers if n is not None]
     if plan.n_rows is None or not rows:
         raise InputError("this plan has no number of rows to draw against: give --rows.")
-    figure, axes = new_figure(height=3.0)
-    panel = axes[0, 0]
-    shades = colormaps["viridis"]
     for place, k in enumerate(plan.anchor_numbers):
-        shade = shades(0.8 * (1 - place / max(len(plan.anchor_numbers) - 1, 1)))
-        panel.plot(
-            rows,
-            [powers[place] for powers in plan.powers],
-            color=shade,
-            linestyle=STYLES[place % len(STYLES)],
-            label=f"{k} toss-up{'' if k == 1 else 's'}" if k else "no toss-ups",
-        )
-    panel.plot(
-        [plan.n_rows], [plan.power], "o", color=BLACK, markersize=6, label="the plan", zorder=3
-    )
+        shade = colormaps["viridis"](0.8 * (1 - place / max(len(plan.anchor_numbers) - 1, 1)))
+        label = f"{k} toss-up{'' if k == 1 else 's'}" if k else "no toss-ups"
+        powers = [some[place] for some in plan.powers]
+        panel.plot(rows, powers, STYLES[place % len(STYLES)], color=shade, label=label)
+    dot: Any = {"color": BLACK, "markersize": 6, "zorder": 3}
+    panel.plot([plan.n_rows], [plan.power], "o", label="the plan", **dot)
     if plan.rows_range is not None and plan.rows_range.high is not None:
-        panel.plot(
-            [plan.rows_range.low, plan.rows_range.high],
-            [plan.power, plan.power],
-            color=BLACK,
-            linewidth=1,
-            marker="|",
-            markersize=7,
-            label=f"{plan.rows_range.level:.0%} interval from the pilot",
-        )
+        ends = [plan.rows_range.low, plan.rows_range.high]
+        label = f"{plan.rows_range.level:.0%} interval from the pilot"
+        bar: Any = {"color": BLACK, "linewidth": 1, "markersize": 7}
+        panel.plot(ends, [plan.power, plan.power], "-|", label=label, **bar)
     if plan.simulated is not None:
         seen = plan.simulated
-        panel.errorbar(
-            [plan.n_rows * 1.06],
-            [seen.rate],
-            yerr=[[seen.rate - seen.low], [seen.high - seen.rate]],
-            fmt="s",
-            color=RED,
-            markersize=4,
-            capsize=2.5,
-            linewidth=1,
-            label=f"simulated, {seen.runs} runs",
-            zorder=3,
-        )
-    panel.axhline(
-        plan.significance, color=GREY, linewidth=0.7, linestyle=":", label="level of the test"
-    )
+        around = [[seen.rate - seen.low], [seen.high - seen.rate]]
+        beside, label = [plan.n_rows * 1.06], f"simulated, {seen.runs} runs"
+        error_bars(panel, beside, [seen.rate], ("s", RED), yerr=around, label=label)
+    panel.axhline(plan.significance, label="level of the test", **DOTTED)
     panel.set_xscale("log")
     panel.set_xticks(rows)
     panel.xaxis.set_minor_locator(NullLocator())
@@ -436,4 +239,3 @@ def plan_figure(plan: Plan) -> Figure:
         loc="left",
     )
     panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return figure

@@ -1,21 +1,10 @@
 """What there is to say about the tests of a confusion matrix."""
 
-from functools import partial
 from typing import Final
 
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
-from evenodds.report.sheet import (
-    UNSEEN,
-    Assumption,
-    Caption,
-    Key,
-    Sheet,
-    SheetPicture,
-    SheetTable,
-    View,
-    versions,
-)
-from evenodds.report.wording import FLIP, PVALUE, show_pvalue
+from evenodds.report.sheet import Assumption, Caption, Key, Sheet, SheetPicture, SheetTable, View
+from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_pvalue
 
 QUESTION: Final = "How were true classes turned into labels?"
 MEANINGS: Final = {
@@ -28,42 +17,37 @@ MEANINGS: Final = {
 def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
     """Return the sheet of the tests of a confusion matrix."""
     rejected = result.pvalue < view.significance
+    evidence = _how(result.uniform, result)
     return Sheet(
+        result=result,
+        view=view,
         question=QUESTION,
         headline=_headline(result, rejected),
         verdict=_verdict(result, view),
-        rejected=rejected,
         keys=(
-            Key(
-                "Evidence against uniform noise",
-                show_pvalue(result.pvalue),
-                _how(result.uniform, result),
-            ),
+            Key("Evidence against uniform noise", show_pvalue(result.pvalue), evidence),
             Key("Wrong labels", f"{100 * result.noise_rate:.1f} %", f"of {result.n_rows:,} rows"),
         ),
         facts=[("rows", f"{result.n_rows:,}"), *matrix_facts(result)],
         tables=(matrix_table(result),),
-        checks=result.diagnostics,
         next_steps=_next_steps(result, rejected),
         assumptions=[
-            Assumption(statement=statement, seen=UNSEEN, concern=False)
-            for statement in (
-                "Audited rows were drawn at random, or at random within each true class.",
-                "The looked-up class is right, and whoever looked it up did not see the label.",
-                "Rows are flipped independently of each other.",
-            )
+            Assumption("Audited rows were drawn at random, or at random within each true class."),
+            Assumption(
+                "The looked-up class is right, and whoever looked it up did not see the label."
+            ),
+            Assumption(FLIPPED_INDEPENDENTLY),
         ],
-        settings=[
-            ("significance", f"{view.significance:g}"),
-            *((name, str(value)) for name, value in result.settings.items()),
-            *versions(result.versions),
-        ],
+        made_with=[(name, str(value)) for name, value in result.settings.items()],
         formulas="confusion_formulas.html",
         python=_python(result),
-        words=[FLIP, PVALUE],
+        words=explained("Flip", "p-value"),
         holds="counts of audited rows, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result),
+        pictures={
+            "confusion": SheetPicture(
+                "How often does each class get each label?", _confusion_caption
+            )
+        },
     )
 
 
@@ -167,17 +151,8 @@ def _next_steps(result: ConfusionTestResult, rejected: bool) -> list[str]:
     return ["To find smaller differences, audit more rows of the rarest class."]
 
 
-def _pictures(result: ConfusionTestResult) -> dict[str, SheetPicture]:
-    from evenodds.report.class_figures import confusion_figure
-
-    return {
-        "confusion": SheetPicture(
-            question="How often does each class get each label?",
-            draw=partial(confusion_figure, result),
-            caption=lambda: Caption(
-                reading="Each row is a true class; each number the share of it given the label "
-                "below.",
-                finding=f"{_largest(result)}.",
-            ),
-        )
-    }
+def _confusion_caption(result: ConfusionTestResult, view: View) -> Caption:
+    return Caption(
+        "Each row is a true class; each number the share of it given the label below.",
+        f"{_largest(result)}.",
+    )

@@ -5,25 +5,16 @@ from typing import Final
 
 from evenodds.inference.contour.contour_test import list_noise
 from evenodds.inference.contour.result import ContourTestResult, Noise
+from evenodds.report import wording
 from evenodds.report.sheet import (
-    UNSEEN,
     Assumption,
+    Caption,
     Key,
     Sheet,
     SheetPicture,
     SheetTable,
     View,
-    versions,
-)
-from evenodds.report.wording import (
-    CLASS_CONDITIONAL_NOISE,
-    FLIP,
-    UNIFORM_NOISE,
-    known_to,
-    name_interval,
-    show_interval,
-    show_pvalue,
-    with_minus,
+    assumption,
 )
 
 NAMES: Final[dict[str, str]] = {
@@ -43,66 +34,59 @@ def verdict(result: ContourTestResult, significance: float = 0.05) -> str:
         _kept(result, kept, significance),
         _wider(result, kept, significance),
     ]
-    if any(check.concern for check in result.diagnostics):
-        sentences.append("See what to doubt before acting on it.")
+    if wording.is_doubted(result):
+        sentences.append(wording.DOUBTED)
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def headline(result: ContourTestResult, significance: float = 0.05) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
     kept = result.not_rejected(significance)
-    if kept == "instance-dependent":
-        return (
-            "No pair of flip rates explains these labels: noise depends on the features, or the "
-            "stated posteriors are off."
-        )
     unseen = result.not_ruled_out(significance)
     if unseen:
         listed = list_noise(unseen, "or", sizes=False)
         return f"{UNTOLD[kept]}: these cases do not rule out {listed}."
-    if kept == "clean":
-        return (
-            "These labels fit the stated posteriors; noise of the sizes asked about is ruled out."
-        )
-    if kept == "uniform":
-        return "Equal flips of both classes explain these labels; wider noise is ruled out."
-    more, less = _flipped_more(result)
+    if kept != "class-conditional":
+        return TOLD[kept]
+    more, less = result.negative, result.positive
+    if result.asymmetry < 0:
+        more, less = less, more
     return f"{more!r} is flipped more often than {less!r}; two constant flip rates explain it."
 
 
+TOLD: Final[dict[str, str]] = {
+    "clean": "These labels fit the stated posteriors; noise of the sizes asked about is ruled out.",
+    "uniform": "Equal flips of both classes explain these labels; wider noise is ruled out.",
+    "instance-dependent": "No pair of flip rates explains these labels: noise depends on the "
+    "features, or the stated posteriors are off.",
+}
 UNTOLD: Final[dict[str, str]] = {
     "clean": "No noise was found, but whether there is some cannot be told",
     "uniform": "There is noise, but of which kind cannot be told",
     "class-conditional": "Not equal flips, but whether flips depend on the case cannot be told",
 }
-
-
-def next_steps(result: ContourTestResult, significance: float = 0.05) -> list[str]:
-    """Return what a user can do now, most useful first."""
-    reached = result.reached(significance)
-    if reached == "cannot tell":
-        return [
-            "To rule out wider noise, collect more rows, and more cases at five or more posteriors "
-            "with a smaller tolerance.",
-            "Or look up the truth of some rows: audit_test needs no model of the noise.",
-        ]
-    if reached == "clean":
-        return ["To find weaker noise, collect more rows, or anchors nearer to 0 and 1."]
-    if reached == "uniform":
-        return [
-            "Equal flips move no boundary of a loss that tolerates them; what they cost is rows.",
-            "To find smaller asymmetries, use asymmetry_test with toss-up cases.",
-        ]
-    if reached == "instance-dependent":
-        return [
-            "Check the stated posteriors first: wrong ones look the same.",
-            "See where the labels leave the line, and have an expert look again at such cases.",
-            "Do not correct with one pair of flip rates: none fits.",
-        ]
-    return [
-        "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve.",
+# What a user can do now, most useful first, by the noise reached.
+NEXT_STEPS: Final[dict[str, list[str]]] = {
+    "cannot tell": [
+        "To rule out wider noise, collect more rows, and more cases at five or more posteriors "
+        "with a smaller tolerance.",
+        "Or look up the truth of some rows: audit_test needs no model of the noise.",
+    ],
+    "clean": ["To find weaker noise, collect more rows, or anchors nearer to 0 and 1."],
+    "uniform": [
+        "Equal flips move no boundary of a loss that tolerates them; what they cost is rows.",
+        f"{wording.SMALLER} use asymmetry_test with toss-up cases.",
+    ],
+    "class-conditional": [
+        f"{wording.train_robustly()}.",
         "Relabel: evenodds test --flips flips.csv ranks the labels most likely flipped.",
-    ]
+    ],
+    "instance-dependent": [
+        "Check the stated posteriors first: wrong ones look the same.",
+        "See where the labels leave the line, and have an expert look again at such cases.",
+        "Do not correct with one pair of flip rates: none fits.",
+    ],
+}
 
 
 def why_untested(result: ContourTestResult, noise: Noise = "class-conditional") -> str:
@@ -118,7 +102,7 @@ def _rejected(result: ContourTestResult, reached: Noise) -> str:
     for rung in result.rungs:
         if rung.hypothesis == reached or rung.pvalue is None:
             break
-        parts.append(f"{NAMES[rung.hypothesis].lower()} ({show_pvalue(rung.pvalue)})")
+        parts.append(f"{NAMES[rung.hypothesis].lower()} ({wording.show_pvalue(rung.pvalue)})")
     if not parts:
         return ""
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
@@ -139,7 +123,7 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
             "from noise that depends on the features."
         )
     verb = "are" if reached == "clean" else "is"
-    kept = f"{NAMES[reached]} {verb} not rejected ({show_pvalue(pvalue)})"
+    kept = f"{NAMES[reached]} {verb} not rejected ({wording.show_pvalue(pvalue)})"
     if reached == "clean":
         return f"{kept}."
     if reached == "uniform":
@@ -147,7 +131,7 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
     interval = result.confidence_interval(1 - significance)
     return (
         f"{kept}: by the line, alpha = {result.alpha:.2f} and beta = {result.beta:.2f}, an "
-        f"asymmetry (beta - alpha) {show_interval(interval)}."
+        f"asymmetry (beta - alpha) {wording.show_interval(interval)}."
     )
 
 
@@ -170,6 +154,7 @@ def _how_it_depends(result: ContourTestResult, significance: float) -> str:
     line = result.rung("class-conditional").contour_pvalue
     bent = line is not None and line < significance
     apart = result.agreement is not None and result.agreement.pvalue < significance
+    how = "The contours lie on no line."
     if bent and apart:
         how = "The contours lie on no line, and cases of one contour are not labelled alike."
     elif apart:
@@ -177,24 +162,13 @@ def _how_it_depends(result: ContourTestResult, significance: float) -> str:
             "The contours could lie on a line, but cases of one contour are not labelled alike: "
             "flips that depend on the features can balance on average."
         )
-    else:
-        how = "The contours lie on no line."
     return f"{how} Either flips depend on the features, or the stated posteriors are wrong."
-
-
-def _flipped_more(result: ContourTestResult) -> tuple[object, object]:
-    """Return the class that loses more labels, and the other."""
-    if result.asymmetry < 0:
-        return result.positive, result.negative
-    return result.negative, result.positive
 
 
 QUESTION: Final = "Which noise do these labels have?"
 
 WORDS: Final = [
-    FLIP,
-    UNIFORM_NOISE,
-    CLASS_CONDITIONAL_NOISE,
+    *wording.explained(*wording.NOISES),
     (
         "Noise that depends on the features",
         "Some cases are flipped more often than others of their class, such as the hard ones.",
@@ -220,96 +194,70 @@ WORDS: Final = [
 
 def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
     """Return the sheet of a contour test."""
+    significance = view.significance
     return Sheet(
+        result=result,
+        view=view,
         question=QUESTION,
-        headline=headline(result, view.significance),
-        verdict=verdict(result, view.significance),
-        rejected=result.pvalue < view.significance,
+        headline=headline(result, significance),
+        verdict=verdict(result, significance),
         keys=_keys(result, view),
         facts=_facts(result, view),
         tables=(_ladder(result, view), *_wider_table(result, view), _contours(result)),
-        checks=result.diagnostics,
-        next_steps=next_steps(result, view.significance),
+        next_steps=NEXT_STEPS[result.reached(significance)],
         assumptions=_assumptions(result),
-        settings=[
-            ("engine", result.engine),
-            *result.settings.items(),
-            ("significance", f"{view.significance:g}"),
-            ("positive label", repr(result.positive)),
-            ("negative label", repr(result.negative)),
-            *versions(result.versions),
-        ],
+        made_with=[("engine", result.engine), *result.settings.items()],
         formulas="contour_formulas.html",
         python=_python(result),
         words=WORDS,
         answers={
-            "confidence_interval": asdict(result.confidence_interval(1 - view.significance)),
-            "alpha_interval": asdict(result.confidence_interval(1 - view.significance, "alpha")),
-            "beta_interval": asdict(result.confidence_interval(1 - view.significance, "beta")),
-            "reached": result.reached(view.significance),
-            "not_rejected": result.not_rejected(view.significance),
-            "not_ruled_out": [asdict(wider) for wider in result.not_ruled_out(view.significance)],
+            **wording.interval_answers(result, view, "confidence_interval"),
+            "alpha_interval": asdict(result.confidence_interval(view.level, "alpha")),
+            "beta_interval": asdict(result.confidence_interval(view.level, "beta")),
+            "reached": result.reached(significance),
+            "not_rejected": result.not_rejected(significance),
+            "not_ruled_out": [asdict(wider) for wider in result.not_ruled_out(significance)],
         },
         holds="shares of labels at the contours and at single cases, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
+        pictures={"contours": SheetPicture("Do the contours lie on a line?", _contour_caption)},
     )
 
 
 def _keys(result: ContourTestResult, view: View) -> tuple[Key, ...]:
     line = result.rung("class-conditional")
-    interval = result.confidence_interval(1 - view.significance)
+    interval = result.confidence_interval(view.level)
+    sizes = f"{result.n_anchors} anchors, {result.n_rows:,} rows"
+    how = f"{len(result.contours)} contours, {result.engine} fit"
     return (
-        Key(
-            "Which noise",
-            NAMES[result.reached(view.significance)],
-            f"{result.n_anchors} anchors, {result.n_rows:,} rows",
-        ),
-        Key(
-            "Two flip rates fit?",
-            "not tested" if line.pvalue is None else show_pvalue(line.pvalue),
-            f"{len(result.contours)} contours, {result.engine} fit",
-        ),
-        Key(
-            "Asymmetry, beta − alpha",
-            with_minus(f"{result.asymmetry:+.3f}"),
-            f"{name_interval(interval)}, if the line holds",
-        ),
+        Key("Which noise", NAMES[result.reached(view.significance)], sizes),
+        Key("Two flip rates fit?", _shown(line.pvalue, "not tested"), how),
+        wording.asymmetry_key(result.asymmetry, interval, ", if the line holds"),
     )
 
 
 def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
+    settings = ", ".join(f"{name} {value}" for name, value in result.settings.items())
     lines = [
-        ("engine", f"{result.engine} ({_settings(result)})"),
+        ("engine", f"{result.engine} ({settings})"),
         ("noise", NAMES[result.reached(view.significance)].lower()),
         ("not rejected", NAMES[result.not_rejected(view.significance)].lower()),
     ]
     for name, rate in (("flip rates", "alpha"), ("", "beta"), ("", "asymmetry")):
-        interval = result.confidence_interval(1 - view.significance, rate)  # type: ignore[arg-type]
+        interval = result.confidence_interval(view.level, rate)  # type: ignore[arg-type]
         sign = "+" if rate == "asymmetry" else ""
         shown = f"{rate} = {getattr(result, rate):{sign}.3f}"
-        lines.append(
-            (name, f"{shown}, {interval.level:.0%} interval {show_interval(interval, digits=3)}")
-        )
+        lines.append((name, f"{shown}, {wording.interval_in_full(interval)}"))
     agreement = result.agreement
     if agreement is not None:
         found = f"chi2 = {agreement.statistic:.2f} on {agreement.df}"
-        lines.append(("within contours", f"{found}, {show_pvalue(agreement.pvalue)}"))
+        lines.append(("within contours", f"{found}, {wording.show_pvalue(agreement.pvalue)}"))
+    contours = f"{len(result.contours)} contours, {wording.known_to(result)}"
     return [
         *lines,
-        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
-        ("anchors", f"{result.n_anchors} in {len(result.contours)} contours, {_known_to(result)}"),
-        ("positive label", f"{result.positive!r} (the other is {result.negative!r})"),
+        wording.rows_fact(result),
+        ("anchors", f"{result.n_anchors} in {contours}"),
+        wording.label_fact(result),
     ]
-
-
-def _known_to(result: ContourTestResult) -> str:
-    shared, by_default = result.shared_tolerance, result.shared_is_default
-    return known_to(result.tolerance, shared, by_default=by_default)
-
-
-def _settings(result: ContourTestResult) -> str:
-    return ", ".join(f"{name} {value}" for name, value in result.settings.items())
 
 
 def _ladder(result: ContourTestResult, view: View) -> SheetTable:
@@ -355,79 +303,68 @@ def _wider_table(result: ContourTestResult, view: View) -> tuple[SheetTable, ...
 
 
 def _shown(pvalue: float | None, otherwise: str) -> str:
-    return otherwise if pvalue is None else show_pvalue(pvalue)
+    return otherwise if pvalue is None else wording.show_pvalue(pvalue)
 
 
 def _contours(result: ContourTestResult) -> SheetTable:
     rows = []
-    for contour in result.contours:
-        height, _ = result.line(contour.stated)
-        rows.append(
-            (
-                f"{contour.stated:.3f}",
-                f"{contour.stated_error:.3f}",
-                f"{contour.estimate:.3f}",
-                f"{contour.standard_error:.3f}",
-                f"{height:.3f}",
-                str(contour.n_anchors),
-            )
-        )
+    for one in result.contours:
+        numbers = (one.stated, one.stated_error, one.estimate, one.standard_error)
+        shown = [f"{number:.3f}" for number in (*numbers, result.line(one.stated)[0])]
+        rows.append((*shown, str(one.n_anchors)))
     header = ("stated", "± s.e.", "share labelled positive", "± s.e.", "line", "anchors")
     return SheetTable("The contours", header, tuple(rows))
 
 
 def _assumptions(result: ContourTestResult) -> list[Assumption]:
-    seen = {check.name: check for check in result.diagnostics}
-
-    def assumed(statement: str, *names: str) -> Assumption:
-        found = [seen[name] for name in names if name in seen]
-        return Assumption(
-            statement=statement,
-            seen=" ".join(check.message for check in found) or UNSEEN,
-            concern=any(check.concern for check in found),
-        )
-
     shape = (
         "Labels depend on the features through one index, along any curve."
         if result.engine == "spline"
         else "The share of positive labels is nearly straight within reach of each anchor."
     )
-    return [
-        assumed("The stated posteriors are right, within their tolerance.", "direction"),
-        assumed("Anchors were chosen without a look at the labels, or at a model of them."),
-        assumed(shape, "slope", "neighbours"),
-        assumed("Rows are independent of each other, or groups of them are named.", "groups"),
-        assumed("There are far more rows than parameters.", "rows per parameter"),
-    ]
+    stated: tuple[tuple[str, ...], ...] = (
+        ("The stated posteriors are right, within their tolerance.", "direction"),
+        (wording.CHOSEN_BLINDLY,),
+        (shape, "slope", "neighbours"),
+        (wording.INDEPENDENT, "groups"),
+        ("There are far more rows than parameters.", "rows per parameter"),
+    )
+    return [assumption(result, *one) for one in stated]
 
 
 def _python(result: ContourTestResult) -> str:
-    grouped = any(check.name == "groups" for check in result.diagnostics)
     stated = f", shared_tolerance={result.shared_tolerance:g}"
     shared = "" if result.shared_is_default else stated
-    return "\n".join(
-        [
-            "import evenodds as eo",
-            "",
-            f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
-            f"anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances{shared})",
-            "result = eo.contour_test(",
-            "    X, y, anchors,",
-            f"    engine={result.engine!r},",
-            f"    positive={result.positive!r},",
-            *(["    groups=groups,"] if grouped else []),
-            ")",
-        ]
-    )
+    comments = [
+        f"# X: {result.n_rows:,} rows; y: their labels; points: the {result.n_anchors} anchors",
+        f"anchors = eo.Anchors(points, posterior=posteriors, tolerance=tolerances{shared})",
+    ]
+    arguments = ["X, y, anchors", f"engine={result.engine!r}", f"positive={result.positive!r}"]
+    if any(check.name == "groups" for check in result.diagnostics):
+        arguments.append("groups=groups")
+    return wording.repeat_call(comments, "contour_test", arguments)
 
 
-def _pictures(result: ContourTestResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.class_figures import contour_caption, contour_figure
-
-    return {
-        "contours": SheetPicture(
-            question="Do the contours lie on a line?",
-            draw=lambda: contour_figure(result, view),
-            caption=lambda: contour_caption(result, view),
+def _contour_caption(result: ContourTestResult, view: View) -> Caption:
+    """Say how the figure is read, and what it shows."""
+    line = result.rung("class-conditional")
+    if line.contour_pvalue is None:
+        finding = f"{why_untested(result).capitalize()}."
+    else:
+        bent = line.contour_pvalue < view.significance
+        what = "The contours leave the line" if bent else "No bend of the line is shown"
+        finding = f"{what} ({wording.show_pvalue(line.contour_pvalue)})."
+    apart = result.agreement
+    if apart is not None and apart.pvalue < view.significance:
+        finding += (
+            f" Cases of one contour are labelled apart ({wording.show_pvalue(apart.pvalue)})."
         )
-    }
+    return Caption(
+        reading=(
+            "Each black dot is a contour: anchors of one stated posterior. Without flips dots lie "
+            "on the dashed diagonal; equal flips turn it about the cross at 1/2; unequal flips "
+            "make it any flatter line. Dots that lie on no line, or single cases of one contour "
+            "far apart, speak of noise that depends on the features."
+        ),
+        finding=finding,
+    )

@@ -1,100 +1,76 @@
 """Figures of one test: anchors, curve, evidence, rates, power, the plane of the features."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.inference.profile import ConfidenceInterval
-from evenodds.inference.results import AsymmetryTestResult, Plane, Profiled, RetentionRegion
+from evenodds.inference.results import AsymmetryTestResult, Plane, Profiled
 from evenodds.planning.achieved_power import could_have_found, power_curve
-from evenodds.report.sheet import Caption, View
+from evenodds.report.sheet import View
 from evenodds.report.style import (
     BAND,
     BLACK,
     BLUE,
+    DOTTED,
     GREY,
-    NARROW_WIDTH,
     ORANGE,
     RED,
     as_written,
-    in_house_style,
-    legend_below,
-    new_figure,
+    error_bars,
+    interval_row,
+    name_axes,
+    name_rows,
+    one_panel,
+    shade_margin,
 )
 from evenodds.report.wording import show_pvalue, with_minus
 
-ROW_HEIGHT = 0.21  # inches
-REST_HEIGHT = 1.25
-POOLED = "all together"
+POINTS = 200
+# A z of this size speaks as clearly as any larger one.
+LARGE = 5.5
+# Chances shown on the axis, which is even in log-odds.
+TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
+LEAST_REACH = 2.5
+# Area of the mark of the fullest cell, in square points.
+FULLEST = 60.0
+MARKED = 0.8
+
+Box = tuple[tuple[float, float], tuple[float, float]]
 
 
-class Row(NamedTuple):
-    """One line of the figure."""
-
-    name: str
-    stated: float
-    posterior: float
-    region: RetentionRegion
-
-
-@in_house_style
-def anchors_figure(result: AsymmetryTestResult, view: View) -> Figure:
+@one_panel()
+def anchors_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> None:
     """Draw a row an anchor, and one for all: what retains uniform noise, and what is seen."""
-    anchors, pooled = result.sketch.anchors, result.retention_region(view.significance)
-    rows = [
-        Row(f"anchor {a.number}", a.stated, a.posterior, result.anchor_region(a, view.significance))
-        for a in anchors
+    pooled = result.retention_region(view.significance)
+    rows: list[Any] = [
+        (f"anchor {a.number}", a.stated, a.posterior, result.anchor_region(a, view.significance))
+        for a in result.sketch.anchors
     ]
-    stated, posterior = result.stated_posterior, result.mean_posterior
-    if pooled is not None and stated is not None and posterior is not None:
-        rows.append(Row(POOLED, stated, posterior, pooled))
-    height = REST_HEIGHT + ROW_HEIGHT * len(rows)
-    figure, axes = new_figure(width=NARROW_WIDTH, height=height)
-    panel = axes[0, 0]
-    for place, row in enumerate(rows):
-        _draw_row(panel, place, row)
     if pooled is not None:
+        rows.append(("all together", result.stated_posterior, result.mean_posterior, pooled))
         panel.axhline(len(rows) - 1.5, color=GREY, linewidth=0.6)
-    panel.axvline(0.5, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
-    panel.set_yticks(range(len(rows)), [row.name for row in rows])
-    panel.tick_params(axis="y", length=0)
-    panel.set_ylim(len(rows) - 0.4, -0.6)
-    panel.set_xlim(*_posterior_limits(rows))
-    panel.locator_params(axis="x", nbins=6)
-    panel.set_xlabel(
-        f"Chance of being truly {as_written(repr(result.positive), 20)}, by these labels"
+    ends = [0.5]
+    for place, (_, stated, posterior, region) in enumerate(rows):
+        low, high = region.low, region.high
+        panel.barh(place, high - low, 0.62, left=low, color=BAND, zorder=1)
+        panel.plot([stated], [place], "|", color=GREY, markersize=8, zorder=2)
+        marker, color = ("o", BLUE) if low <= posterior <= high else ("s", RED)
+        panel.plot([posterior], [place], marker, color=color, markersize=4.6, zorder=3)
+        ends += [stated, posterior, low, high]
+    panel.axvline(0.5, **DOTTED)
+    name_rows(panel, [row[0] for row in rows])
+    low, high = _with_room(ends, 0.06)
+    panel.set_xlim(max(low, -0.01), min(high, 1.01))
+    name_axes(
+        panel,
+        f"Chance of being truly {as_written(repr(result.positive), 20)}, by these labels",
+        "Toss-up cases" if result.sketch.only_toss_ups else "Cases stated",
     )
-    panel.set_ylabel("Toss-up cases" if result.sketch.only_toss_ups else "Cases stated")
-    _name_marks(panel, view)
-    legend_below(figure, panel)
-    return figure
-
-
-def _draw_row(panel: Axes, place: int, row: Row) -> None:
-    """Draw one region, what the expert stated, and what the labels say."""
-    low, high = row.region.low, row.region.high
-    panel.barh(place, high - low, 0.62, left=low, color=BAND, zorder=1)
-    panel.plot([row.stated], [place], "|", color=GREY, markersize=8, zorder=2)
-    marker, color = ("o", BLUE) if low <= row.posterior <= high else ("s", RED)
-    panel.plot([row.posterior], [place], marker, color=color, markersize=4.6, zorder=3)
-
-
-def _posterior_limits(rows: list[Row]) -> tuple[float, float]:
-    """Return an axis that holds every mark, and 1/2."""
-    seen = [0.5]
-    for row in rows:
-        seen += [row.stated, row.posterior, row.region.low, row.region.high]
-    room = 0.06 * (max(seen) - min(seen))
-    return max(min(seen) - room, -0.01), min(max(seen) + room, 1.01)
-
-
-def _name_marks(panel: Axes, view: View) -> None:
-    """Add one empty mark of each kind, for the legend."""
+    # One empty mark of each kind, for the legend.
     retained = f"retained at {view.percent}"
     panel.plot([], [], color=BAND, linewidth=7, solid_capstyle="butt", label=retained)
     panel.plot([], [], "|", color=GREY, markersize=8, label="as the expert stated")
@@ -102,70 +78,50 @@ def _name_marks(panel: Axes, view: View) -> None:
     panel.plot([], [], "s", color=RED, markersize=4.6, label="as the labels say: outside")
 
 
-POINTS = 200
-# A z of this size speaks as clearly as any larger one.
-LARGE = 5.5
+def _with_room(ends: list[float], share: float) -> tuple[float, float]:
+    """Return an axis that holds all of these, with some room."""
+    room = share * (max(ends) - min(ends))
+    return min(ends) - room, max(ends) + room
 
 
-@in_house_style
-def evidence_figure(result: Profiled, view: View) -> Figure:
+@one_panel(height=3.5)
+def evidence_figure(panel: Axes, result: Profiled, view: View) -> None:
     """Draw z, where it is not rejected, the estimate with its interval, and the margin."""
-    figure, axes = new_figure(width=NARROW_WIDTH, height=3.5)
-    panel = axes[0, 0]
-    interval = result.confidence_interval(1 - view.significance)
+    interval, profile = result.confidence_interval(view.level), result.profile
     low, high = _asymmetry_limits(result, interval, view.margin)
     across = np.linspace(low, high, POINTS)
-    profile = result.profile
     known = across[(across >= profile.asymmetries[0]) & (across <= profile.asymmetries[-1])]
     heights = [profile(float(asymmetry)) for asymmetry in known]
     above, below = result.reference.critical(view.significance, result.alternative)
-    bottom, top = _heights([*heights, result.statistic], above, below)
-    _draw_band(panel, result, view, (bottom, top))
-    panel.axvspan(
-        -view.margin,
-        view.margin,
-        color=ORANGE,
-        alpha=0.3,
+    finite = [critical for critical in (above, below) if np.isfinite(critical)]
+    bottom, top = _with_room([*heights, result.statistic, *finite], 0.08)
+    # The values of z that do not reject, by the test as it was asked.
+    panel.axhspan(
+        bottom if result.alternative == "greater" else max(below, bottom),
+        top if result.alternative == "less" else min(above, top),
+        color=BAND,
+        alpha=0.7,
         linewidth=0,
-        zorder=0.5,
-        label=f"margin of ±{view.margin:g}",
+        zorder=0,
+        label=f"not rejected at {view.percent}",
     )
+    shade_margin(panel, view.margin)
     panel.plot(known, heights, color=BLUE, label="z, by asymmetry")
     panel.plot([interval.low, interval.high], [0, 0], color=BLACK, linewidth=3.2, alpha=0.55)
-    panel.plot(
-        [result.profile.estimate],
-        [0],
-        "D",
-        color=BLACK,
-        markersize=5,
-        label=f"estimate, {interval.level:.0%} interval",
-    )
-    panel.plot(
-        [0],
-        [result.statistic],
-        "s",
-        color=RED,
-        markersize=5.5,
-        label=f"at 0, the test: z = {_minus(result.statistic)}, {show_pvalue(result.pvalue)}",
-    )
-    panel.axvline(0, color=GREY, linewidth=0.6, linestyle=":")
+    found = f"estimate, {interval.level:.0%} interval"
+    panel.plot([profile.estimate], [0], "D", color=BLACK, markersize=5, label=found)
+    z = with_minus(f"{result.statistic:.2f}")
+    tested = f"at 0, the test: z = {z}, {show_pvalue(result.pvalue)}"
+    panel.plot([0], [result.statistic], "s", color=RED, markersize=5.5, label=tested)
+    panel.axvline(0, **DOTTED)
     panel.axhline(0, color=GREY, linewidth=0.6)
     panel.set_xlim(low, high)
-    panel.locator_params(axis="x", nbins=6)
     panel.set_ylim(bottom, top)
-    panel.set_xlabel("Asymmetry supposed: flip rates beta − alpha")
-    panel.set_ylabel("z: how far the labels\nspeak against it")
-    legend_below(figure, panel)
-    return figure
-
-
-def _draw_band(panel: Axes, result: Profiled, view: View, edges: tuple[float, float]) -> None:
-    """Shade the values of z that do not reject, by the test as it was asked."""
-    above, below = result.reference.critical(view.significance, result.alternative)
-    bottom = edges[0] if result.alternative == "greater" else max(below, edges[0])
-    top = edges[1] if result.alternative == "less" else min(above, edges[1])
-    label = f"not rejected at {view.percent}"
-    panel.axhspan(bottom, top, color=BAND, alpha=0.7, linewidth=0, zorder=0, label=label)
+    name_axes(
+        panel,
+        "Asymmetry supposed: flip rates beta − alpha",
+        "z: how far the labels\nspeak against it",
+    )
 
 
 def _asymmetry_limits(
@@ -179,142 +135,87 @@ def _asymmetry_limits(
     shown = [asymmetry for asymmetry, z in table if abs(z) <= LARGE] or [result.profile.estimate]
     low = max(interval.low, shown[0]) if interval.low_is_limit else interval.low
     high = min(interval.high, shown[-1]) if interval.high_is_limit else interval.high
-    wanted = (low, high, result.profile.estimate, -margin, margin)
-    room = 0.12 * (max(wanted) - min(wanted))
-    return max(min(wanted) - room, -1.0), min(max(wanted) + room, 1.0)
+    low, high = _with_room([low, high, result.profile.estimate, -margin, margin], 0.12)
+    return max(low, -1.0), min(high, 1.0)
 
 
-def _heights(heights: list[float], above: float, below: float) -> tuple[float, float]:
-    """Return an axis that holds the curve and the critical values."""
-    finite = [critical for critical in (above, below) if np.isfinite(critical)]
-    low, high = min([*heights, *finite]), max([*heights, *finite])
-    room = 0.08 * (high - low)
-    return low - room, high + room
-
-
-def _minus(number: float) -> str:
-    """Write a number with a minus sign, as the axes do."""
-    return with_minus(f"{number:.2f}")
-
-
-# Chances shown on the axis, which is even in log-odds.
-TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
-LEAST_REACH = 2.5
-
-
-@in_house_style
-def fit_figure(result: AsymmetryTestResult, view: View) -> Figure:
+@one_panel(height=3.3)
+def fit_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> None:
     """Draw the share of positive labels in bins, the fitted curve, and what it levels off to."""
-    figure, axes = new_figure(width=NARROW_WIDTH, height=3.3)
-    panel = axes[0, 0]
     bins = result.sketch.bins
     places = [seen.log_odds for seen in bins]
     low, high = min(*places, -LEAST_REACH) - 0.3, max(*places, LEAST_REACH) + 0.3
     across = np.linspace(low, high, POINTS)
     beta, alpha = result.beta or 0.0, result.alpha or 0.0
+    plain = result.beta is None
     fitted = beta + (1 - alpha - beta) * expit(across)
-    if result.beta is None:
-        panel.plot(across, fitted, color=BLUE, label="plain logistic curve")
-    else:
-        panel.plot(across, fitted, color=BLUE, label="fitted curve")
-        panel.plot(
-            across,
-            expit(across),
-            color=GREY,
-            linewidth=0.9,
-            linestyle="-.",
-            label="without any flips",
-        )
-        _draw_plateaus(panel, alpha, beta, (low, high))
+    panel.plot(
+        across, fitted, color=BLUE, label="plain logistic curve" if plain else "fitted curve"
+    )
+    if not plain:
+        clean: Any = {"color": GREY, "linewidth": 0.9, "linestyle": "-."}
+        panel.plot(across, expit(across), label="without any flips", **clean)
+        _draw_plateau(panel, beta, f"beta = {beta:.3f}", high, "right")
+        _draw_plateau(panel, 1 - alpha, f"1 − alpha = {1 - alpha:.3f}", low, "left")
     observed = np.array([seen.observed for seen in bins])
     errors = [observed - [b.low for b in bins], [b.high for b in bins] - observed]
-    panel.errorbar(
-        places,
-        observed,
-        yerr=np.maximum(errors, 0),
-        fmt="o",
-        color=BLACK,
-        markersize=3.8,
-        linewidth=0.9,
-        label="labels seen, 95% interval",
-        zorder=3,
-    )
-    panel.axvline(0, color=GREY, linewidth=0.6, linestyle=":")
-    panel.axhline(0.5, color=GREY, linewidth=0.6, linestyle=":")
+    seen_as = "labels seen, 95% interval"
+    error_bars(panel, places, observed, ("o", BLACK), yerr=np.maximum(errors, 0), label=seen_as)
+    panel.axvline(0, **DOTTED)
+    panel.axhline(0.5, **DOTTED)
     panel.set_xlim(low, high)
     panel.set_ylim(-0.02, 1.02)
     ticks = [tick for tick in TICKS if low <= logit(tick) <= high]
-    panel.set_xticks([float(logit(tick)) for tick in ticks], [f"{tick:.3g}" for tick in ticks])
     positive = as_written(repr(result.positive), 20)
-    panel.set_xlabel(f"Chance of being truly {positive}, by the fitted curve")
-    panel.set_ylabel(f"Share labelled {positive}")
-    legend_below(figure, panel)
-    return figure
+    across_name = f"Chance of being truly {positive}, by the fitted curve"
+    name_axes(panel, across_name, f"Share labelled {positive}")
+    panel.set_xticks([float(logit(tick)) for tick in ticks], [f"{tick:.3g}" for tick in ticks])
 
 
-def _draw_plateaus(panel: Axes, alpha: float, beta: float, ends: tuple[float, float]) -> None:
-    """Draw where the curve levels off, and name the flip rates that do it."""
-    for height, name, place, side in (
-        (beta, f"beta = {beta:.3f}", ends[1], "right"),
-        (1 - alpha, f"1 − alpha = {1 - alpha:.3f}", ends[0], "left"),
-    ):
-        panel.axhline(height, color=BLUE, linewidth=0.8, linestyle="--")
-        above = height < 0.5
-        panel.annotate(
-            name,
-            (place, height),
-            xytext=(3 if side == "left" else -3, 2 if above else -2),
-            textcoords="offset points",
-            ha=side,
-            va="bottom" if above else "top",
-            color=BLUE,
-            fontsize=7.5,
-        )
+def _draw_plateau(panel: Axes, height: float, name: str, place: float, side: str) -> None:
+    """Draw where the curve levels off, and name the flip rate that does it."""
+    panel.axhline(height, color=BLUE, linewidth=0.8, linestyle="--")
+    above = height < 0.5
+    panel.annotate(
+        name,
+        (place, height),
+        xytext=(3 if side == "left" else -3, 2 if above else -2),
+        textcoords="offset points",
+        ha=side,
+        va="bottom" if above else "top",
+        color=BLUE,
+        fontsize=7.5,
+    )
 
 
-# Area of the mark of the fullest cell, in square points.
-FULLEST = 60.0
-
-
-@in_house_style
-def plane_figure(result: AsymmetryTestResult, view: View) -> Figure:
+@one_panel(height=4.1)
+def boundary_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> None:
     """Draw the rows by their labels, the anchors, and both boundaries."""
-    figure, axes = new_figure(width=NARROW_WIDTH, height=4.1)
-    panel, plane = axes[0, 0], result.sketch.plane
+    plane = result.sketch.plane
     if plane is None:
         raise ValueError("a result without a plane has no such figure")
     _draw_cells(panel, plane, result)
     box = _box(plane)
-    _draw_boundaries(panel, plane, result.sketch.noisy_boundary, box)
+    _draw_boundaries(panel, plane, result.sketch.noisy_boundary, np.array(box[0]))
     if plane.anchors:
-        across, up = zip(*plane.anchors, strict=True)
-        panel.plot(
-            across,
-            up,
-            "D",
-            color=BLACK,
-            markeredgecolor="white",
-            markersize=5,
-            label="toss-up cases",
-            linestyle="",
-            zorder=4,
-        )
+        points: Any = {"color": BLACK, "markeredgecolor": "white", "markersize": 5, "zorder": 4}
+        panel.plot(*zip(*plane.anchors, strict=True), "D", label="toss-up cases", **points)
     panel.set_xlim(box[0])
-    panel.locator_params(axis="x", nbins=6)
     panel.set_ylim(box[1])
-    panel.set_xlabel(as_written(plane.first))
-    panel.set_ylabel(_second_name(plane))
-    legend_below(figure, panel)
-    return figure
+    second = as_written(plane.second)
+    if plane.n_others:
+        others = "1 other feature" if plane.n_others == 1 else f"{plane.n_others} other features"
+        second = f"{second},\nwith {others} counted in its units"
+    name_axes(panel, as_written(plane.first), second)
 
 
 def _draw_cells(panel: Axes, plane: Plane, result: AsymmetryTestResult) -> None:
     """Draw a mark a cell: as large as it has rows, as strong as its labels agree."""
     counts, positives = np.array(plane.counts), np.array(plane.positives)
-    n_cells = len(counts)
-    middles = (np.arange(n_cells) + 0.5) / n_cells
-    across = plane.first_range[0] + middles * (plane.first_range[1] - plane.first_range[0])
-    up = plane.second_range[0] + middles * (plane.second_range[1] - plane.second_range[0])
+    middles = (np.arange(len(counts)) + 0.5) / len(counts)
+    across, up = (
+        low + middles * (high - low) for low, high in (plane.first_range, plane.second_range)
+    )
     shares = positives / np.maximum(counts, 1)
     for mostly, marker, color, label in (
         (shares < 0.5, "o", BLUE, result.negative),
@@ -334,69 +235,32 @@ def _draw_cells(panel: Axes, plane: Plane, result: AsymmetryTestResult) -> None:
         panel.plot([], [], marker, color=color, markersize=5, label=named)
 
 
-def _draw_boundaries(
-    panel: Axes,
-    plane: Plane,
-    noisy_boundary: float | None,
-    box: tuple[tuple[float, float], tuple[float, float]],
-) -> None:
+def _draw_boundaries(panel: Axes, plane: Plane, noisy: float | None, across: np.ndarray) -> None:
     """Draw where the clean curve is 1/2, where labels are, and the strip between."""
-    across = np.array(box[0])
-    lines = {name: _line(plane, height, across) for name, height in _levels(noisy_boundary)}
-    panel.plot(across, lines["clean"], color=BLACK, label="clean boundary")
-    if "noisy" in lines:
-        panel.plot(across, lines["noisy"], color=RED, linestyle="--", label="boundary of labels")
-        panel.fill_between(
-            across, lines["clean"], lines["noisy"], color=RED, alpha=0.13, linewidth=0, zorder=0
-        )
+    clean = (-plane.intercept - plane.slopes[0] * across) / plane.slopes[1]
+    panel.plot(across, clean, color=BLACK, label="clean boundary")
+    if noisy is not None:
+        moved = clean + noisy / plane.slopes[1]
+        panel.plot(across, moved, color=RED, linestyle="--", label="boundary of labels")
+        panel.fill_between(across, clean, moved, color=RED, alpha=0.13, linewidth=0, zorder=0)
 
 
-def _levels(noisy_boundary: float | None) -> Iterator[tuple[str, float]]:
-    """Yield the log-odds of the boundaries there are."""
-    yield "clean", 0.0
-    if noisy_boundary is not None:
-        yield "noisy", noisy_boundary
-
-
-def _line(plane: Plane, log_odds: float, across: np.ndarray) -> np.ndarray:
-    """Return the second feature where the log-odds are so, for values of the first."""
-    heights: np.ndarray = (log_odds - plane.intercept - plane.slopes[0] * across) / plane.slopes[1]
-    return heights
-
-
-def _box(plane: Plane) -> tuple[tuple[float, float], tuple[float, float]]:
+def _box(plane: Plane) -> Box:
     """Return axes that hold the cells with rows, and the anchors."""
     occupied = np.array(plane.counts) > 0
     sides = []
     for axis, limits in enumerate((plane.first_range, plane.second_range)):
         filled = np.flatnonzero(occupied.any(axis=1 - axis))
-        width = (limits[1] - limits[0]) / len(occupied)
-        low = limits[0] + width * float(filled[0])
-        high = limits[0] + width * float(filled[-1] + 1)
+        edges = np.linspace(*limits, len(occupied) + 1)
         placed = [anchor[axis] for anchor in plane.anchors]
-        low, high = min([low, *placed]), max([high, *placed])
-        room = 0.03 * (high - low)
-        sides.append((low - room, high + room))
+        ends = [float(edges[filled[0]]), float(edges[filled[-1] + 1])]
+        sides.append(_with_room([*ends, *placed], 0.03))
     return sides[0], sides[1]
 
 
-def _second_name(plane: Plane) -> str:
-    """Name the second axis, and say what was counted into it."""
-    name = as_written(plane.second)
-    if plane.n_others == 0:
-        return name
-    others = "1 other feature" if plane.n_others == 1 else f"{plane.n_others} other features"
-    return f"{name},\nwith {others} counted in its units"
-
-
-MARKED = 0.8
-
-
-@in_house_style
-def power_curve_figure(result: Profiled, view: View) -> Figure:
+@one_panel(height=2.9)
+def power_figure(panel: Axes, result: Profiled, view: View) -> None:
     """Draw the power of a test like this one, and what it finds four times out of five."""
-    figure, axes = new_figure(width=NARROW_WIDTH, height=2.9)
-    panel = axes[0, 0]
     curve = power_curve(result, significance=view.significance)
     panel.plot(curve.asymmetries, curve.powers, color=BLUE, label="chance of finding it")
     reach = could_have_found(result, power=MARKED, significance=view.significance)
@@ -404,70 +268,33 @@ def power_curve_figure(result: Profiled, view: View) -> Figure:
         panel.plot([0, reach, reach], [MARKED, MARKED, 0], color=RED, linewidth=0.9, linestyle="--")
         label = f"{reach:.3f}: found four times out of five"
         panel.plot([reach], [MARKED], "s", color=RED, markersize=5.5, label=label)
-    panel.axhline(
-        view.significance,
-        color=GREY,
-        linewidth=0.8,
-        linestyle=":",
-        label=f"false alarms ({view.percent})",
-    )
+    panel.axhline(view.significance, label=f"false alarms ({view.percent})", **DOTTED)
     panel.set_xlim(0, min(1.02 * max(curve.asymmetries[-1], 0.02), 1.0))
     panel.set_ylim(0, 1.02)
-    panel.locator_params(axis="x", nbins=6)
-    panel.set_xlabel("Size of a true asymmetry, |beta − alpha|")
-    panel.set_ylabel("Chance that this test\nrejects uniform noise")
-    legend_below(figure, panel)
-    return figure
+    name_axes(
+        panel,
+        "Size of a true asymmetry, |beta − alpha|",
+        "Chance that this test\nrejects uniform noise",
+    )
 
 
-@in_house_style
-def rates_figure(result: AuditTestResult, view: View) -> Figure:
+@one_panel()
+def rates_figure(panel: Axes, result: AuditTestResult, view: View) -> None:
     """Draw the flip rates of both classes, with the counts behind them."""
-    figure, axes = new_figure(width=NARROW_WIDTH, height=1.9)
-    panel = axes[0, 0]
-    counts, level = result.counts, 1 - view.significance
-    rows = (
-        (result.positive, result.alpha, result.alpha_interval(level), "o", BLUE),
-        (result.negative, result.beta, result.beta_interval(level), "s", ORANGE),
-    )
-    numbers = (
-        f"{counts.flipped_positive:,} of {counts.n_positive:,}",
-        f"{counts.flipped_negative:,} of {counts.n_negative:,}",
-    )
-    right = max(interval.high for _, _, interval, _, _ in rows)
-    for place, ((_, rate, interval, marker, color), count) in enumerate(
-        zip(rows, numbers, strict=True)
-    ):
-        panel.plot([interval.low, interval.high], [place, place], color=color, linewidth=3)
-        panel.plot([rate], [place], marker, color=color, markersize=6, markeredgecolor="white")
-        panel.annotate(
-            count, (rate, place), (0, 8), textcoords="offset points", ha="center", color=GREY
+    counts = result.counts
+    alpha, beta = result.alpha_interval(view.level), result.beta_interval(view.level)
+    interval_row(panel, 0, alpha, result.alpha, ("o", BLUE))
+    interval_row(panel, 1, beta, result.beta, ("s", ORANGE))
+    for place, (rate, flipped, n) in enumerate(
+        (
+            (result.alpha, counts.flipped_positive, counts.n_positive),
+            (result.beta, counts.flipped_negative, counts.n_negative),
         )
-    names = [f"true {as_written(repr(label), 18)}" for label, *_ in rows]
-    panel.set_yticks(range(2), names)
-    panel.tick_params(axis="y", length=0)
+    ):
+        where: Any = {"textcoords": "offset points", "ha": "center", "color": GREY}
+        panel.annotate(f"{flipped:,} of {n:,}", (rate, place), (0, 8), **where)
+    names = [f"true {as_written(repr(one), 18)}" for one in (result.positive, result.negative)]
+    name_rows(panel, names)
     panel.set_ylim(1.5, -0.7)
-    panel.set_xlim(0, min(1.1 * right + 0.01, 1.0))
-    panel.locator_params(axis="x", nbins=6)
-    panel.set_xlabel(f"Share flipped, with its {level:.0%} interval")
-    return figure
-
-
-def rates_caption(result: AuditTestResult, view: View) -> Caption:
-    """Return how the figure is read, and what it says."""
-    scaled = (
-        " By given label the audited rows are weighted to the whole data, so a rate is not the "
-        "share of these counts."
-        if result.given_counts is not None
-        else ""
-    )
-    reading = (
-        "A mark is the share of a true class that carries the wrong label, the bar its "
-        f"{1 - view.significance:.0%} interval, and the counts are those of the audit.{scaled} "
-        "Bars that overlap may still differ: the test looks at their difference."
-    )
-    finding = (
-        f"Of the true {result.positive!r} {100 * result.alpha:.1f} % are flipped, of the true "
-        f"{result.negative!r} {100 * result.beta:.1f} %."
-    )
-    return Caption(reading, finding)
+    panel.set_xlim(0, min(1.1 * max(alpha.high, beta.high) + 0.01, 1.0))
+    name_axes(panel, f"Share flipped, with its {view.level:.0%} interval")

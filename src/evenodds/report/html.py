@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -17,36 +17,28 @@ from matplotlib.figure import Figure
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.report.sheet import Caption, Sheet, SheetPicture, View, sheet_of
-from evenodds.report.style import (
-    BAND,
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PALE,
-    RED,
-    SKY,
-    in_house_style,
-)
+from evenodds.report.sheet import Caption, Sheet
+from evenodds.report.style import PALETTE, in_house_style
 from evenodds.validation import check_choice
 
 
-def draw_titled(sheet: Sheet, kind: str) -> Figure:
-    """Return one figure of a result under its question."""
-    pictures = sheet.pictures()
-    picture = pictures[check_choice(kind, "kind", pictures)]
+def draw_titled(sheet: Sheet, kind: str | None = None) -> Figure:
+    """Return one figure of a result under its question: the leading one unless named."""
+    pictures = sheet.pictures
+    if not pictures:
+        raise InputError("this result has no figures: print it, or write its report.")
+    wanted = next(iter(drawable(sheet)), next(iter(pictures))) if kind is None else kind
+    picture = pictures[check_choice(wanted, "kind", pictures)]
     if picture.why_not:
-        raise InputError(f"kind {kind!r} cannot be drawn: {picture.why_not}.")
-    figure = picture.draw()
+        raise InputError(f"kind {wanted!r} cannot be drawn: {picture.why_not}.")
+    figure = sheet.draw(wanted)
     _add_title(figure, picture.question)
     return figure
 
 
-def drawable(pictures: dict[str, SheetPicture]) -> dict[str, SheetPicture]:
-    """Return the figures that a result has."""
-    return {kind: picture for kind, picture in pictures.items() if not picture.why_not}
+def drawable(sheet: Sheet) -> list[str]:
+    """Return the kinds of figures that a result has."""
+    return [kind for kind, picture in sheet.pictures.items() if not picture.why_not]
 
 
 @in_house_style
@@ -56,23 +48,11 @@ def _add_title(figure: Figure, title: str) -> None:
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _LINK: Final = "{http://www.w3.org/1999/xlink}href"
-# A page gives these names values, for light and for dark; a colour it does not know stays.
-_NAMES: Final = {
-    BLACK: "ink",
-    GREY: "grey",
-    PALE: "pale",
-    BAND: "band",
-    BLUE: "blue",
-    SKY: "sky",
-    GREEN: "green",
-    ORANGE: "orange",
-    RED: "red",
-    "#FFFFFF": "paper",
-}
 # A hundredth of a point is finer than any screen.
 _COORDINATES: Final = {"d", "x", "y", "width", "height", "transform"}
 _LONG_NUMBER: Final = re.compile(r"-?\d+\.\d{3,}")
-_VARIABLES: Final = {color.lower(): f"var(--{name}, {color})" for color, name in _NAMES.items()}
+# A page gives these names values, for light and for dark; a colour it does not know stays.
+_VARIABLES: Final = {color.lower(): f"var(--{name}, {color})" for name, color in PALETTE.items()}
 
 
 @in_house_style
@@ -104,11 +84,10 @@ def inline_svg(figure: Figure, *, name: str, title: str, description: str) -> st
         "aria-labelledby": f"{name}-title",
         "aria-describedby": f"{name}-description",
     }
-    for place, (tag, words) in enumerate((("title", title), ("desc", description))):
-        long_name = "description" if tag == "desc" else tag
-        spoken = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{long_name}"})
+    for tag, called, words in (("desc", "description", description), ("title", "title", title)):
+        spoken = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{called}"})
         spoken.text = words
-        root.insert(place, spoken)
+        root.insert(0, spoken)
     return ET.tostring(root, encoding="unicode")
 
 
@@ -149,22 +128,6 @@ def _with_variables(style: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where a result comes from, as far as its user wants that told.
-
-    Attributes
-    ----------
-    name : str or None
-        Of the data.
-    command : str or None
-        Command line that made it.
-    """
-
-    name: str | None = None
-    command: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """A figure on the page: its question, its picture, its words."""
@@ -174,53 +137,47 @@ class Drawn:
     caption: Caption
 
 
-def write_report(result: Any, path: str | Path, view: View, source: Source | None = None) -> Path:
-    """Write the report of a result; the file appears whole or not at all."""
-    page = render_report(result, view, source or Source())
+def write_report(
+    sheet: Sheet, path: str | Path, name: str | None = None, command: str | None = None
+) -> Path:
+    """Write the report of a result; the file appears whole or not at all.
+
+    The name of the data and the command that made the result are told where they are given.
+    """
+    page = render_report(sheet, name, command)
     target = Path(path)
     with whole_file(target) as file:
         file.write(page)
     return target
 
 
-def render_report(result: Any, view: View, source: Source) -> str:
+def render_report(sheet: Sheet, name: str | None = None, command: str | None = None) -> str:
     """Return the report as one HTML page."""
-    sheet = sheet_of(result, view)
-    pictures = sheet.pictures()
-    drawn = [_drawn(kind, picture) for kind, picture in drawable(pictures).items()]
-    return (
-        _templates()
-        .get_template("report.html")
-        .render(
-            result=result,
-            view=view,
-            sheet=sheet,
-            lead=drawn[0] if drawn else None,
-            source=source,
-            figures=drawn[1:],
-            not_drawn=[
-                f"{picture.question} Not drawn: {picture.why_not}."
-                for picture in pictures.values()
-                if picture.why_not
-            ],
-            numbers=_gathered([*sheet.facts, *sheet.page_facts]),
-        )
+    drawn = [_drawn(sheet, kind) for kind in drawable(sheet)]
+    template = _templates().get_template("report.html")
+    return template.render(
+        result=sheet.result,
+        sheet=sheet,
+        lead=drawn[0] if drawn else None,
+        name=name,
+        command=command,
+        figures=drawn[1:],
+        not_drawn=[
+            f"{picture.question} Not drawn: {picture.why_not}."
+            for picture in sheet.pictures.values()
+            if picture.why_not
+        ],
+        numbers=_gathered([*sheet.facts, *sheet.page_facts]),
     )
 
 
-def first_section(result: Any, view: View) -> str:
+def first_section(sheet: Sheet) -> str:
     """Return the minute's reading alone, for a notebook."""
-    sheet = sheet_of(result, view)
     # Ids of several results in one notebook must differ.
-    prefix = f"r{_mark(sheet)}-"
-    first = [_drawn(kind, picture, prefix) for kind, picture in drawable(sheet.pictures()).items()][
-        :1
-    ]
-    return (
-        _templates()
-        .get_template("notebook.html")
-        .render(sheet=sheet, lead=first[0] if first else None)
-    )
+    mark = hashlib.sha256(f"{sheet.facts}{sheet.settings}".encode()).hexdigest()[:8]
+    leading = drawable(sheet)[:1]
+    lead = _drawn(sheet, leading[0], f"r{mark}-") if leading else None
+    return _templates().get_template("notebook.html").render(sheet=sheet, lead=lead)
 
 
 @cache
@@ -235,21 +192,12 @@ def _templates() -> Environment:
     )
 
 
-def _mark(sheet: Sheet) -> str:
-    """Return a few letters that go with one result, the same in every run."""
-    return hashlib.sha256(f"{sheet.facts}{sheet.settings}".encode()).hexdigest()[:8]
-
-
-def _drawn(kind: str, picture: SheetPicture, prefix: str = "") -> Drawn:
+def _drawn(sheet: Sheet, kind: str, prefix: str = "") -> Drawn:
     """Draw one figure for the page."""
-    caption = picture.caption()
-    svg = inline_svg(
-        picture.draw(),
-        name=f"{prefix}{kind}",
-        title=picture.question,
-        description=caption.finding,
-    )
-    return Drawn(picture.question, Markup(svg), caption)
+    caption, title = sheet.caption(kind), sheet.pictures[kind].question
+    name = f"{prefix}{kind}"
+    svg = inline_svg(sheet.draw(kind), name=name, title=title, description=caption.finding)
+    return Drawn(title, Markup(svg), caption)
 
 
 def _gathered(facts: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:

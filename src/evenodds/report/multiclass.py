@@ -1,10 +1,10 @@
 """What there is to say about a test of several classes."""
 
 from dataclasses import asdict
-from functools import partial
 from typing import Final
 
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
+from evenodds.report import wording
 from evenodds.report.confusion import matrix_facts, matrix_table
 from evenodds.report.sheet import (
     UNSEEN,
@@ -15,15 +15,7 @@ from evenodds.report.sheet import (
     SheetPicture,
     SheetTable,
     View,
-    versions,
-)
-from evenodds.report.wording import (
-    FLIP,
-    NOT_REJECTED,
-    PVALUE,
-    name_interval,
-    show_pvalue,
-    with_minus,
+    assumption,
 )
 
 
@@ -34,40 +26,41 @@ def leaning_splits(result: MulticlassTestResult, view: View) -> list[SplitRecord
 
 def gains_from(result: MulticlassTestResult, record: SplitRecord) -> str:
     """Say which way a split leans."""
-    first = " or ".join(repr(name) for name in record.positive)
-    second = (
-        "the rest"
-        if result.scheme == "one-vs-rest"
-        else " or ".join(repr(name) for name in record.negative)
-    )
-    gains = (record.asymmetry or 0.0) > 0
-    more, less = (first, second) if gains else (second, first)
-    return f"{more} gains from {less}"
+    first, second = _named(record.positive), _named(record.negative)
+    if result.scheme == "one-vs-rest":
+        second = "the rest"
+    return f"{first} gains from {second}" if _gains(record) else f"{second} gains from {first}"
+
+
+def _named(classes: tuple[object, ...]) -> str:
+    return " or ".join(map(repr, classes))
+
+
+def _gains(record: SplitRecord) -> bool:
+    """Tell whether the side named first gains."""
+    return (record.asymmetry or 0.0) > 0
 
 
 def multiclass_headline(result: MulticlassTestResult, view: View) -> str:
     """Return the outcome in one line, for a reader who reads no further."""
     if result.withheld is not None:
-        return "These data cannot tell: no split has numbers that mean anything."
+        return f"{wording.CANNOT_TELL}: no split has numbers that mean anything."
     leaning = leaning_splits(result, view)
-    doubted = any(check.concern for check in result.diagnostics)
     if not leaning:
-        reserve = ", with reasons to doubt" if doubted else ""
-        return f"Not shown{reserve}: these labels fit even noise, and uneven noise too."
+        return f"{wording.not_shown(result)}: these labels fit even noise, and uneven noise too."
     more = f" ({len(leaning)} splits lean in all)" if len(leaning) > 1 else ""
-    start = "It seems so, with reasons to doubt" if doubted else "Yes"
-    return f"{start}: {gains_from(result, leaning[0])}{more}."
+    return f"{wording.shown_so(result)}: {gains_from(result, leaning[0])}{more}."
 
 
 def multiclass_verdict(result: MulticlassTestResult, view: View) -> str:
     """Return the outcome in some sentences."""
     if result.withheld is not None:
-        return f"These data cannot tell whether flips are even. {result.withheld}"
+        return f"{wording.CANNOT_TELL} whether flips are even. {result.withheld}"
     sentences = _found(result, view)
     withheld = [record.name for record in result.splits if record.withheld is not None]
     if withheld:
         of_them = f"{len(withheld)} splits" if len(withheld) > 3 else ", ".join(withheld)
-        sentences.append(f"These data cannot tell of {of_them}.")
+        sentences.append(f"{wording.CANNOT_TELL} of {of_them}.")
     untested = sum(bool(record.untested) for record in result.splits)
     if untested:
         n_all = len(result.splits)
@@ -82,23 +75,18 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
     leaning = leaning_splits(result, view)
     if leaning:
         what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
-        listed = "; ".join(_size(record, 1 - view.significance) for record in leaning[:3])
+        listed = "; ".join(_size(record, view.level) for record in leaning[:3])
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         return [
-            f"{what} is rejected ({show_pvalue(result.pvalue)}, splits counted): "
+            f"{what} is rejected ({wording.show_pvalue(result.pvalue)}, splits counted): "
             f"{gains_from(result, leaning[0])}.",
             f"Asymmetries of what leans: {listed}{rest}.",
         ]
-    widest = max(
-        max(abs(interval.low), abs(interval.high))
-        for interval in (
-            record.confidence_interval(1 - view.significance) for record in result.tested
-        )
-    )
+    intervals = [record.confidence_interval(view.level) for record in result.tested]
+    widest = max(max(-interval.low, interval.high) for interval in intervals)
     return [
-        f"No split leans beyond chance ({show_pvalue(result.pvalue)}, splits counted).",
-        "That does not show that flips are even: asymmetries up to "
-        f"{widest:.2f} fit some split too.",
+        f"No split leans beyond chance ({wording.show_pvalue(result.pvalue)}, splits counted).",
+        f"{wording.NOT_SHOWN} flips are even: asymmetries up to {widest:.2f} fit some split too.",
     ]
 
 
@@ -109,57 +97,25 @@ def _size(record: SplitRecord, level: float) -> str:
     return f"{record.name}: {record.asymmetry:+.3f}, {reach}"
 
 
-RATES: Final = (
-    "Alpha and beta of a split",
-    "Estimated share of the side named first that is labelled as the other, and the reverse. They "
-    "go with the asymmetry, so that one near 0 may be estimated below 0. Under uniform noise they "
-    "are as the null says, 3 : 1 for one class against three; the asymmetry is what departs from "
-    "that, so it is beta less alpha only where the null is 1 : 1.",
-)
-INTERVAL: Final = (
-    "Interval of a split",
-    "For this split alone: it holds 0 where the p-value of this split, before splits are counted, "
-    "is above the level.",
-)
-
-
 def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
     """Return a line a split."""
-    level = 1 - view.significance
     rows = []
     for record in result.splits:
-        if not record.tested:
-            why = "not tested" if record.withheld is None else "withheld"
-            shown = (record.name, f"{record.n_rows:,}", str(record.n_anchors), why)
-            rows.append((*shown, "", "", "", ""))
-            continue
-        interval = record.confidence_interval(level)
-        rows.append(
-            (
-                record.name,
-                f"{record.n_rows:,}",
-                str(record.n_anchors),
+        shown = [record.name, f"{record.n_rows:,}", str(record.n_anchors)]
+        if record.tested:
+            interval = record.confidence_interval(view.level)
+            shown += [
                 f"{record.asymmetry:+.3f}",
                 f"{interval.low:+.3f} to {interval.high:+.3f}",
                 f"{record.alpha:.3f} / {record.beta:.3f}",
                 f"{record.null_ratio:g} : 1",
                 f"{record.adjusted_pvalue:.2g}",
-            )
-        )
-    return SheetTable(
-        title="Splits",
-        header=(
-            "split",
-            "rows",
-            "toss-ups",
-            "asymmetry",
-            f"{level:.0%} interval",
-            "alpha / beta",
-            "null",
-            "adjusted p",
-        ),
-        rows=tuple(rows),
-    )
+            ]
+        else:
+            shown += ["not tested" if record.withheld is None else "withheld", "", "", "", ""]
+        rows.append(tuple(shown))
+    numbers = ("asymmetry", f"{view.level:.0%} interval", "alpha / beta", "null", "adjusted p")
+    return SheetTable("Splits", ("split", "rows", "toss-ups", *numbers), tuple(rows))
 
 
 def shared_errors(result: MulticlassTestResult) -> str:
@@ -177,60 +133,68 @@ HALF: Final = {
     "one-vs-rest": "the class is as likely as all others together",
     "output-codes": "the two sides of the split are equally likely",
 }
+UNIFORMLY: Final = "every label is flipped equally often, and to every other class alike"
 NULL: Final = {
     "one-vs-one": "the two classes of a pair are flipped into each other equally often",
-    "one-vs-rest": "every label is flipped equally often, and to every other class alike",
-    "output-codes": "every label is flipped equally often, and to every other class alike",
+    "one-vs-rest": UNIFORMLY,
+    "output-codes": UNIFORMLY,
 }
 ADJUSTED: Final = {
     "one-vs-one": "strongest first, each with those before it free (Holm's factors)",
     "one-vs-rest": "by Holm's method",
     "output-codes": "by Holm's method",
 }
-UNIFORM_CLASSES: Final = (
-    "Uniform noise",
-    "A share of the labels is drawn afresh from all classes alike.",
-)
-LEANS: Final = (
-    "A split leans",
-    "More labels cross it one way than even noise would carry. The side named first gains where "
-    "the asymmetry is positive.",
-)
-TOSS_UP: Final = ("Anchor, toss-up", "A case where an expert could not tell the two sides apart.")
+WORDS: Final = [
+    *wording.explained("Flip"),
+    ("Uniform noise", "A share of the labels is drawn afresh from all classes alike."),
+    (
+        "A split leans",
+        "More labels cross it one way than even noise would carry. The side named first gains "
+        "where the asymmetry is positive.",
+    ),
+    (
+        "Alpha and beta of a split",
+        "Estimated share of the side named first that is labelled as the other, and the reverse. "
+        "They go with the asymmetry, so that one near 0 may be estimated below 0. Under uniform "
+        "noise they are as the null says, 3 : 1 for one class against three; the asymmetry is what "
+        "departs from that, so it is beta less alpha only where the null is 1 : 1.",
+    ),
+    (
+        "Interval of a split",
+        "For this split alone: it holds 0 where the p-value of this split, before splits are "
+        "counted, is above the level.",
+    ),
+    ("Anchor, toss-up", "A case where an expert could not tell the two sides apart."),
+    *wording.explained(*wording.OUTCOMES),
+]
 
 
 def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
     """Return the sheet of a test of several classes."""
     audited = () if result.audit is None else (matrix_table(result.audit),)
     return Sheet(
+        result=result,
+        view=view,
         question=QUESTION,
         headline=multiclass_headline(result, view),
         verdict=multiclass_verdict(result, view),
-        rejected=result.pvalue < view.significance,
         keys=_keys(result, view),
         facts=_facts(result),
         tables=(split_table(result, view), *audited),
-        checks=result.diagnostics,
         next_steps=_next_steps(result, view),
         assumptions=_assumptions(result),
-        settings=[
-            ("scheme", result.scheme),
-            ("p-values adjusted", ADJUSTED[result.scheme]),
-            ("significance", f"{view.significance:g}"),
-            *versions(result.versions),
-        ],
+        made_with=[("scheme", result.scheme), ("p-values adjusted", ADJUSTED[result.scheme])],
         formulas="multiclass_formulas.html",
         python=_python(result),
         answers={
             "intervals": {
-                record.name: asdict(record.confidence_interval(1 - view.significance))
+                record.name: asdict(record.confidence_interval(view.level))
                 for record in result.tested
             }
         },
-        words=[FLIP, UNIFORM_CLASSES, LEANS, RATES, INTERVAL, TOSS_UP, NOT_REJECTED, PVALUE],
+        words=WORDS,
         holds="counts of rows and numbers a split, no rows",
-        version=result.versions["evenodds"],
-        pictures=lambda: _pictures(result, view),
+        pictures=_pictures(result),
     )
 
 
@@ -238,23 +202,13 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
     if result.withheld is not None:
         return (Key("Evidence against even flips", "withheld", "these data cannot tell"),)
     strongest = result.surest_first[0]
-    interval = strongest.confidence_interval(1 - view.significance)
+    interval = strongest.confidence_interval(view.level)
+    counted, wrong = f"{len(result.tested)} splits counted", 100 * (result.noise_rate or 0.0)
+    size = wording.with_minus(f"{strongest.asymmetry:+.3f}")
     return (
-        Key(
-            "Evidence against even flips",
-            show_pvalue(result.pvalue),
-            f"{len(result.tested)} splits counted",
-        ),
-        Key(
-            f"Strongest: {strongest.name}",
-            with_minus(f"{strongest.asymmetry:+.3f}"),
-            name_interval(interval),
-        ),
-        Key(
-            "Wrong labels, by estimate",
-            f"{100 * (result.noise_rate or 0.0):.1f} %",
-            "over all classes",
-        ),
+        Key("Evidence against even flips", wording.show_pvalue(result.pvalue), counted),
+        Key(f"Strongest: {strongest.name}", size, wording.name_interval(interval)),
+        Key("Wrong labels, by estimate", f"{wrong:.1f} %", "over all classes"),
     )
 
 
@@ -271,11 +225,11 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
     ]
     if result.withheld is None:
         lines += [
-            ("all splits", f"{show_pvalue(result.pvalue)} (the smallest adjusted one)"),
+            ("all splits", f"{wording.show_pvalue(result.pvalue)} (the smallest adjusted one)"),
             ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
         ]
     lines += [
-        ("rows", f"{result.n_rows:,} with {result.n_features} features"),
+        wording.rows_fact(result),
         ("labels", counts),
         ("toss-ups share", shared_errors(result)),
     ]
@@ -294,12 +248,10 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
             "For the splits withheld, collect rows near their toss-ups, or use fewer columns."
         )
     if leaning:
-        record = leaning[0]
-        gains = (record.asymmetry or 0.0) > 0
-        hiding = record.positive if gains else record.negative
+        hiding = leaning[0].positive if _gains(leaning[0]) else leaning[0].negative
         steps.append(
-            f"Look through rows labelled {' or '.join(repr(name) for name in hiding)} near the "
-            "toss-ups: the lost rows hide there."
+            f"Look through rows labelled {_named(hiding)} near the toss-ups: the lost rows hide "
+            "there."
         )
     if any(record.untested for record in result.splits):
         steps.append("Name toss-ups for the splits not tested; they are taken to be even.")
@@ -309,37 +261,24 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
             "sees every flip, not only those at the toss-ups."
         )
     if result.tested and not leaning:
-        steps.append("To find smaller asymmetries, add rows first, then toss-ups.")
+        steps.append(f"{wording.SMALLER} add rows first, then toss-ups.")
     return steps
 
 
 def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
-    seen = {check.name: check for check in result.diagnostics}
-    link, step = seen.get("link"), seen["step"]
     anchors = [c for r in result.tested for c in r.diagnostics if c.name == "anchors and curve"]
     contradicted = sum(check.concern for check in anchors)
+    seen = f"Toss-ups contradict each other in {contradicted} of {len(anchors)} splits."
     return [
+        Assumption(wording.NOT_ON_FEATURES),
         Assumption(
-            statement="A flip depends on the true class alone, not on the features.",
-            seen=UNSEEN,
-            concern=False,
+            "Toss-ups are right within their tolerance, and were chosen without a look at the "
+            "labels.",
+            seen if anchors else UNSEEN,
+            contradicted > 0,
         ),
-        Assumption(
-            statement="Toss-ups are right within their tolerance, and were chosen without a look "
-            "at the labels.",
-            seen=f"Toss-ups contradict each other in {contradicted} of {len(anchors)} splits."
-            if anchors
-            else UNSEEN,
-            concern=contradicted > 0,
-        ),
-        Assumption(
-            statement="Log-odds between any two classes are linear in the columns.",
-            seen=UNSEEN if link is None else link.message,
-            concern=link is not None and link.concern,
-        ),
-        Assumption(
-            statement="Many rows lie between the classes.", seen=step.message, concern=step.concern
-        ),
+        assumption(result, "Log-odds between any two classes are linear in the columns.", "link"),
+        assumption(result, "Many rows lie between the classes.", "step"),
     ]
 
 
@@ -368,32 +307,31 @@ def _key(result: MulticlassTestResult, record: SplitRecord) -> str:
     return repr((*record.positive, *record.negative) if pair else record.name)
 
 
-def _pictures(result: MulticlassTestResult, view: View) -> dict[str, SheetPicture]:
-    from evenodds.report.class_figures import pairs_figure, splits_figure
+def _pictures(result: MulticlassTestResult) -> dict[str, SheetPicture]:
+    splits = SheetPicture("Which splits lean, and by how much?", _splits_caption)
+    pairs = SheetPicture("Which class gains from which?", _pairs_caption)
+    return {**({"pairs": pairs} if result.scheme == "one-vs-one" else {}), "splits": splits}
 
-    leaning = leaning_splits(result, view)
-    finding = "No split leans beyond chance." if result.tested else "These data cannot tell."
-    if leaning:
-        finding = f"{gains_from(result, leaning[0])}."
-    pictures = {}
-    if result.scheme == "one-vs-one":
-        pictures["pairs"] = SheetPicture(
-            question="Which class gains from which?",
-            draw=partial(pairs_figure, result, view),
-            caption=lambda: Caption(
-                reading="Each number is how much more of the class across is labelled as the class "
-                "down than the other way round; framed pairs lean beyond chance, hatched ones "
-                "were not tested or are withheld.",
-                finding=finding,
-            ),
-        )
-    pictures["splits"] = SheetPicture(
-        question="Which splits lean, and by how much?",
-        draw=partial(splits_figure, result, view),
-        caption=lambda: Caption(
-            reading="Each line is the interval of one split by itself; filled diamonds lean "
-            "with all splits counted.",
-            finding=finding,
-        ),
+
+def _pairs_caption(result: MulticlassTestResult, view: View) -> Caption:
+    reading = (
+        "Each number is how much more of the class across is labelled as the class down than the "
+        "other way round; framed pairs lean beyond chance, hatched ones were not tested or are "
+        "withheld."
     )
-    return pictures
+    return Caption(reading, _finding(result, view))
+
+
+def _splits_caption(result: MulticlassTestResult, view: View) -> Caption:
+    reading = (
+        "Each line is the interval of one split by itself; filled diamonds lean with all splits "
+        "counted."
+    )
+    return Caption(reading, _finding(result, view))
+
+
+def _finding(result: MulticlassTestResult, view: View) -> str:
+    leaning = leaning_splits(result, view)
+    if leaning:
+        return f"{gains_from(result, leaning[0])}."
+    return "No split leans beyond chance." if result.tested else f"{wording.CANNOT_TELL}."

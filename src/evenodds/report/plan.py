@@ -1,7 +1,12 @@
-"""A plan in words: the answer first, then how far to trust it."""
+"""Plans in words: the answer first, then how far to trust it."""
 
+from dataclasses import replace
+from typing import Final
+
+from evenodds.planning.audit_size import AuditSize
 from evenodds.planning.plan import Plan, RowsRange
-from evenodds.report.text import listed, wrapped
+from evenodds.report.audit import DRAWN
+from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
 from evenodds.simulation.rejection import RejectionRate
 
 # A formula this close to all of the simulation's interval is said to agree with it.
@@ -10,49 +15,112 @@ CLOSE = 0.08
 WIDE = 5.0
 # A test that rejects uniform noise more often than this many times its level has none.
 FALSE_ALARMS = 1.6
+# The simulation of an audit may differ from its formula by this much and still be close.
+NEAR = 0.05
+CLASSES: Final = {"random": "expected to be truly", "true": "truly", "given": "labelled"}
+QUESTIONS: Final = {
+    "rows": "How many rows are needed?",
+    "anchors": "How many toss-up cases are needed?",
+    "asymmetry": "How small an asymmetry could be found?",
+    "power": "How likely is the asymmetry to be found?",
+}
 
 
-def describe_plan(plan: Plan) -> str:
-    """Return a plan as plain text: the answer, power around it, what a simulation says."""
-    return "\n".join(
-        [
-            wrapped(plan_verdict(plan)),
-            "",
-            "  Power, by rows and toss-ups:",
-            *power_lines(plan),
-            *listed("How far to trust it", plan_checks(plan)),
-        ]
+def plan_sheet(plan: Plan, view: View) -> Sheet:
+    """Return the sheet of a plan, which is read at its own level."""
+    return Sheet(
+        result=plan,
+        view=replace(view, significance=plan.significance),
+        question=QUESTIONS[plan.unknown],
+        headline=_answer(plan),
+        verdict=plan_verdict(plan),
+        keys=(Key("Power", f"{plan.power:.2f}", f"{plan.method} test"),),
+        tables=(_power_table(plan),),
+        trust=plan_checks(plan),
+        made_with=[
+            ("data", plan.data),
+            ("method", plan.method),
+            ("alternative", plan.alternative),
+            ("tolerance", f"{plan.tolerance:g}"),
+            ("shared tolerance", f"{plan.shared_tolerance:g}"),
+        ],
+        holds="a plan, no rows",
+        pictures={
+            "plan": SheetPicture(
+                "How does the power change with rows and toss-ups?",
+                _plan_caption,
+                "it has no number of rows to draw against" if plan.n_rows is None else "",
+            )
+        },
     )
 
 
-def power_lines(plan: Plan) -> list[str]:
-    """Return the power around a plan as a table."""
-    rows = ["" if n is None else f"{n:,}" for n in plan.row_numbers]
-    width = max(len(n) for n in (*rows, "rows"))
-    lines = [f"  {'rows':>{width}}" + "".join(f"{k:>8}" for k in plan.anchor_numbers)]
-    for n, powers in zip(rows, plan.powers, strict=True):
-        lines.append(f"  {n:>{width}}" + "".join(f"{power:>8.2f}" for power in powers))
-    return lines
+def audit_size_sheet(plan: AuditSize, view: View) -> Sheet:
+    """Return the sheet of the size of an audit, which is read at its own level."""
+    return Sheet(
+        result=plan,
+        view=replace(view, significance=plan.significance),
+        question="How many rows should be audited?",
+        headline=f"Audit {plan.n_rows:,} rows.",
+        verdict=_audit_size_verdict(plan),
+        keys=(Key("Power", f"{plan.power:.2f}", "of the audit test"),),
+        page_facts=(
+            ("rows", f"{plan.n_rows:,}"),
+            ("", f"{plan.n_positive:,} {CLASSES[plan.sampled_by]} positive"),
+            ("", f"{plan.n_negative:,} {CLASSES[plan.sampled_by]} negative"),
+            ("flip rates", f"alpha = {plan.alpha:.3f}, beta = {plan.beta:.3f}"),
+            ("power", f"{plan.power:.3f}"),
+        ),
+        trust=_audit_size_checks(plan),
+        made_with=[("rows drawn", DRAWN[plan.sampled_by]), ("alternative", plan.alternative)],
+        holds="a plan, no rows",
+    )
+
+
+def _power_table(plan: Plan) -> SheetTable:
+    """Return the power around a plan."""
+    rows = (
+        ("" if n is None else f"{n:,}", *(f"{power:.2f}" for power in powers))
+        for n, powers in zip(plan.row_numbers, plan.powers, strict=True)
+    )
+    header = ("rows", *map(str, plan.anchor_numbers))
+    return SheetTable("Power, by rows and toss-ups", header, tuple(rows))
+
+
+def _plan_caption(plan: Plan, view: View) -> Caption:
+    reading = (
+        "Each line is the chance of rejecting uniform noise with so many toss-ups, by rows; the "
+        "black dot is the plan."
+    )
+    return Caption(reading, _answer(plan))
+
+
+def _answer(plan: Plan) -> str:
+    """Return what was worked out."""
+    return {
+        "rows": f"You need about {plan.n_rows or 0:,} rows{_range(plan)}.",
+        "anchors": f"You need {_toss_ups(plan)}.",
+        "asymmetry": f"An asymmetry of {abs(plan.noise.asymmetry):.3f} could be found.",
+        "power": f"The power is {plan.power:.2f}.",
+    }[plan.unknown]
+
+
+def _toss_ups(plan: Plan) -> str:
+    return f"{plan.n_anchors} toss-up{'' if plan.n_anchors == 1 else 's'}"
 
 
 def plan_verdict(plan: Plan) -> str:
     """Return the answer in one or two sentences."""
-    anchors = f"{plan.n_anchors} toss-up{'' if plan.n_anchors == 1 else 's'}"
     rows = "" if plan.n_rows is None else f"{plan.n_rows:,} rows and "
-    with_what = f"{rows}{anchors}{_known_to(plan)}" if plan.n_anchors else f"{plan.n_rows:,} rows"
-    noise = (
-        f"flips of {plan.noise.alpha:.1%} of positives and {plan.noise.beta:.1%} of negatives "
-        f"(beta - alpha {plan.noise.asymmetry:+.3f})"
+    with_what = f"{rows}{_toss_ups(plan)}{_known_to(plan)}"
+    if not plan.n_anchors:
+        with_what = f"{plan.n_rows:,} rows"
+    return (
+        f"{_answer(plan)} With {with_what}, flips of {plan.noise.alpha:.1%} of positives and "
+        f"{plan.noise.beta:.1%} of negatives (beta - alpha {plan.noise.asymmetry:+.3f}) would be "
+        f"found with probability {plan.power:.2f} by the {plan.method} test at level "
+        f"{plan.significance:g}."
     )
-    test = f"the {plan.method} test at level {plan.significance:g}"
-    found = f"would be found with probability {plan.power:.2f}"
-    answer = {
-        "rows": f"You need about {plan.n_rows or 0:,} rows{_range(plan)}.",
-        "anchors": f"You need {anchors}.",
-        "asymmetry": f"An asymmetry of {abs(plan.noise.asymmetry):.3f} could be found.",
-        "power": f"The power is {plan.power:.2f}.",
-    }[plan.unknown]
-    return f"{answer} With {with_what}, {noise} {found} by {test}."
 
 
 def plan_checks(plan: Plan) -> list[str]:
@@ -141,3 +209,37 @@ def _show(rate: RejectionRate) -> str:
 
 def _instead(plan: Plan) -> str:
     return "use method boundary" if plan.method != "boundary" else "plan for more rows"
+
+
+def _audit_size_verdict(plan: AuditSize) -> str:
+    """Return the answer in two sentences."""
+    drawn = CLASSES[plan.sampled_by]
+    return (
+        f"Audit {plan.n_rows:,} rows: {plan.n_positive:,} {drawn} positive and "
+        f"{plan.n_negative:,} {drawn} negative. Flips of {plan.alpha:.1%} of positives and "
+        f"{plan.beta:.1%} of negatives (beta - alpha {plan.beta - plan.alpha:+.3f}) are then found "
+        f"with probability {plan.power:.2f} at level {plan.significance:g}."
+    )
+
+
+def _audit_size_checks(plan: AuditSize) -> list[str]:
+    """Return what speaks to the plan."""
+    sentences = []
+    if plan.simulated_power is not None and plan.simulated_interval is not None:
+        low, high = plan.simulated_interval
+        far = max(low - plan.power, plan.power - high, 0.0)
+        agreement = (
+            "as the formula says"
+            if far == 0
+            else "close to the formula"
+            if far <= NEAR
+            else "unlike the formula: go by this"
+        )
+        sentences.append(
+            f"Simulated power: {plan.simulated_power:.2f} (95 % interval {low:.2f} to {high:.2f}), "
+            f"{agreement}."
+        )
+    sentences.append(
+        "It holds for rows drawn as said; suspicious rows first would tell nothing of the rest."
+    )
+    return sentences

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from evenodds.inference.results import AsymmetryTestResult, Diagnostic
+from evenodds.inference.results import Diagnostic, Result, versions_in_use
 from evenodds.validation import check_between
 
 if TYPE_CHECKING:
@@ -23,79 +23,11 @@ class Assumption:
     """Something taken for granted, and what was seen of it."""
 
     statement: str
-    seen: str
-    concern: bool
+    seen: str = UNSEEN
+    concern: bool = False
 
 
-def assumptions(result: AsymmetryTestResult) -> list[Assumption]:
-    """Return the assumptions of a test, those it rests on most first."""
-    known = [
-        _assumption(
-            result,
-            "A flip depends on the true class alone, not on the features. Noise that depends on "
-            "them can balance just at the anchors.",
-        )
-    ]
-    if result.n_anchors:
-        known += [
-            _assumption(
-                result,
-                "The expert's posteriors are right, within their tolerance.",
-                "anchors and curve",
-                "tipping point",
-            ),
-            _assumption(
-                result,
-                "Anchors were chosen without a look at the labels, or at a model of them.",
-            ),
-        ]
-    if result.n_audited:
-        known.append(
-            _assumption(
-                result,
-                "The looked-up labels are right, and audited rows are flipped as often as others.",
-                "audit",
-                "audit size",
-            )
-        )
-    known.append(_shape(result))
-    known += [
-        _assumption(
-            result,
-            "Rows are independent of each other, or groups of them are named.",
-            "groups",
-        ),
-        _assumption(
-            result,
-            "There are far more rows than parameters, also on the slope of the curve.",
-            "rows per parameter",
-            "step",
-        ),
-    ]
-    return known
-
-
-def _shape(result: AsymmetryTestResult) -> Assumption:
-    """Return what a method needs of the curve."""
-    if result.method == "wald":
-        return _assumption(
-            result,
-            "Labels are nearly clean, or rows lie evenly about the boundary; else the plain "
-            "logistic curve of this test moves under equal flips too.",
-            "curve",
-        )
-    if result.method == "local":
-        return _assumption(
-            result,
-            "The log-odds of a label are nearly straight within a bandwidth of each anchor.",
-            "bandwidth",
-        )
-    statement = "The true posterior is logistic in the columns given."
-    statement += " Where it levels off, that is flips and nothing else; no check can tell."
-    return _assumption(result, statement, "link")
-
-
-def _assumption(result: AsymmetryTestResult, statement: str, *names: str) -> Assumption:
+def assumption(result: Any, statement: str, *names: str) -> Assumption:
     """Set an assumption beside the diagnostics that speak to it."""
     found = [check for check in result.diagnostics if check.name in names]
     return Assumption(
@@ -133,92 +65,11 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class SheetPicture:
-    """A figure, the question it answers, its words; or why it cannot be drawn."""
+    """The question that a figure answers, and its words; or why it cannot be drawn."""
 
     question: str
-    draw: "Callable[[], Figure]"
-    caption: Callable[[], Caption]
+    caption: Callable[[Any, "View"], Caption]
     why_not: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
-    """A result in words, numbers and pictures.
-
-    Attributes
-    ----------
-    question : str
-        What was asked.
-    headline, verdict : str
-        The answer in a line, and in two or three sentences.
-    rejected : bool
-        Whether the null hypothesis is rejected.
-    keys : tuple of Key
-        The numbers to take home.
-    facts : list of (name, value)
-        The numbers in full; an empty name goes on with the one above.
-    tables : tuple of SheetTable
-        Numbers that need columns.
-    checks : tuple of Diagnostic
-        What was checked, and what to doubt.
-    next_steps : list of str
-        What to do now, most useful first.
-    assumptions : list of Assumption
-        What is taken for granted.
-    settings : list of (name, value)
-        What the result was made and read with, for the page.
-    formulas : str
-        Template with the mathematics; it may use `result`.
-    python : str
-        The call that makes the result again.
-    words : list of (term, meaning)
-        Terms a reader may not know.
-    holds : str
-        What the page holds of the data, for who may see it.
-    version : str
-        Of evenodds, that made the result.
-    pictures : callable
-        Returns the figures by kind, the leading one first; only pages and plots pay for them.
-    page_facts : list of (name, value)
-        Numbers for the page alone.
-    answers : dict
-        What JSON adds to the result itself: numbers that depend on the level and the margin.
-    """
-
-    question: str
-    headline: str
-    verdict: str
-    rejected: bool
-    keys: tuple[Key, ...]
-    facts: list[tuple[str, str]]
-    tables: tuple[SheetTable, ...] = ()
-    checks: tuple[Diagnostic, ...] = ()
-    next_steps: list[str]
-    assumptions: list[Assumption]
-    settings: list[tuple[str, str]]
-    formulas: str
-    python: str
-    words: list[tuple[str, str]]
-    holds: str
-    version: str
-    pictures: Callable[[], dict[str, SheetPicture]]
-    page_facts: tuple[tuple[str, str], ...] = ()
-    answers: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def doubts(self) -> list[str]:
-        """What gives reason to doubt the result."""
-        return [check.message for check in self.checks if check.concern]
-
-    @property
-    def passed(self) -> list[str]:
-        """What was checked and found in order."""
-        return [check.message for check in self.checks if not check.concern]
-
-
-def versions(known: dict[str, str]) -> list[tuple[str, str]]:
-    """Return versions as settings."""
-    return [(f"version of {name}", version) for name, version in known.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,28 +84,162 @@ class View:
         check_between(self.margin, "margin", 0, 1, closed="neither")
 
     @property
+    def level(self) -> float:
+        """Confidence of the intervals."""
+        return 1 - self.significance
+
+    @property
     def percent(self) -> str:
         """The level in words, as ``5 %``, which no line breaks."""
         return f"{100 * self.significance:g}\N{NO-BREAK SPACE}%"
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A result in words, numbers and pictures.
+
+    Attributes
+    ----------
+    result : Result
+        What is told of.
+    view : View
+        How it is read.
+    question : str
+        What was asked.
+    headline, verdict : str
+        The answer in a line, and in two or three sentences.
+    keys : tuple of Key
+        The numbers to take home.
+    facts : list of (name, value)
+        The numbers in full; an empty name goes on with the one above.
+    tables : tuple of SheetTable
+        Numbers that need columns.
+    trust : list of str
+        How far to trust a plan.
+    next_steps : list of str
+        What to do now, most useful first.
+    assumptions : list of Assumption
+        What is taken for granted.
+    made_with : list of (name, value)
+        What the result was made with, beside what every result tells.
+    formulas : str
+        Template with the mathematics; it may use `result`.
+    python : str
+        The call that makes the result again.
+    words : list of (term, meaning)
+        Terms a reader may not know.
+    holds : str
+        What the page holds of the data, for who may see it.
+    pictures : dict
+        The figures by kind, the leading one first.
+    page_facts : list of (name, value)
+        Numbers for the page alone.
+    answers : dict
+        What JSON adds to the result itself: numbers that depend on the level and the margin.
+    """
+
+    result: Result
+    view: View
+    question: str
+    headline: str
+    verdict: str
+    keys: tuple[Key, ...] = ()
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    tables: tuple[SheetTable, ...] = ()
+    trust: list[str] = field(default_factory=list)
+    next_steps: list[str] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    made_with: list[tuple[str, str]]
+    formulas: str = ""
+    python: str = ""
+    words: list[tuple[str, str]] = field(default_factory=list)
+    holds: str
+    pictures: dict[str, SheetPicture] = field(default_factory=dict)
+    page_facts: tuple[tuple[str, str], ...] = ()
+    answers: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the null hypothesis is rejected; a plan has none."""
+        return getattr(self.result, "pvalue", 1.0) < self.view.significance
+
+    @property
+    def checks(self) -> tuple[Diagnostic, ...]:
+        """What was checked, and what to doubt."""
+        return getattr(self.result, "diagnostics", ())
+
+    @property
+    def doubts(self) -> list[str]:
+        """What gives reason to doubt the result."""
+        return [check.message for check in self.checks if check.concern]
+
+    @property
+    def passed(self) -> list[str]:
+        """What was checked and found in order."""
+        return [check.message for check in self.checks if not check.concern]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Of the libraries that the numbers depend on."""
+        return getattr(self.result, "versions", None) or versions_in_use()
+
+    @property
     def settings(self) -> list[tuple[str, str]]:
-        """Return the choices by name, for the page."""
-        return [("significance", f"{self.significance:g}"), ("margin", f"{self.margin:g}")]
+        """What the result was made and read with, for the page."""
+        lines = [*self.made_with, ("significance", f"{self.view.significance:g}")]
+        if hasattr(self.result, "equivalence"):
+            lines.append(("margin", f"{self.view.margin:g}"))
+        lines += [
+            (f"{label} label", repr(getattr(self.result, label)))
+            for label in ("positive", "negative")
+            if hasattr(self.result, label)
+        ]
+        return lines + [(f"version of {name}", one) for name, one in self.versions.items()]
+
+    def draw(self, kind: str) -> "Figure":
+        """Draw one of the pictures."""
+        module = "class_figures" if kind in _OF_SEVERAL else "curve_figures"
+        figure: Figure = _load(f"{module}.{kind}_figure")(self.result, self.view)
+        return figure
+
+    def caption(self, kind: str) -> Caption:
+        """Return the words below one of the pictures."""
+        return self.pictures[kind].caption(self.result, self.view)
 
 
-# Module and function by one name, loaded when asked: one test needs not the words of all.
+# Figures of several contours, classes, annotators or plans.
+_OF_SEVERAL: Final = {"annotators", "confusion", "contours", "pairs", "plan", "splits"}
+# Module and function, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
     "AnnotatorAuditResult": "annotators.annotator_sheet",
     "AsymmetryTestResult": "asymmetry.asymmetry_sheet",
+    "AuditSize": "plan.audit_size_sheet",
     "AuditTestResult": "audit.audit_sheet",
     "ContourTestResult": "contour.contour_sheet",
     "ConfusionTestResult": "confusion.confusion_sheet",
     "MulticlassTestResult": "multiclass.multiclass_sheet",
+    "Plan": "plan.plan_sheet",
+    "PriorTestResult": "prior.prior_sheet",
+}
+_WAYS: Final = {
+    "text": "text.describe",
+    "figure": "html.draw_titled",
+    "page": "html.write_report",
+    "notebook": "html.first_section",
 }
 
 
-def sheet_of(result: Any, view: View) -> Sheet:
+def sheet_of(result: Result, view: View) -> Sheet:
     """Return what there is to say about a result."""
-    module, name = _WRITERS[type(result).__name__].split(".")
-    sheet: Sheet = getattr(import_module(f"evenodds.report.{module}"), name)(result, view)
+    sheet: Sheet = _load(_WRITERS[type(result).__name__])(result, view)
     return sheet
+
+
+def present(result: Result, view: View, way: str, *details: Any) -> Any:
+    """Show a result as text, as a figure, as a page or in a notebook."""
+    return _load(_WAYS[way])(sheet_of(result, view), *details)
+
+
+def _load(name: str) -> Any:
+    module, function = name.split(".")
+    return getattr(import_module(f"evenodds.report.{module}"), function)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, Final, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 import matplotlib.style
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -37,6 +38,25 @@ RED: Final = "#CC3311"  # a truer red than theirs, as safe beside the blue
 PALE: Final = "#E6E6E6"
 BAND: Final = "#CCCCCC"  # pale, yet seen as a shape of its own
 GREY: Final = "#767676"
+
+# What a page calls these colours.
+PALETTE: Final = {
+    "ink": BLACK,
+    "grey": GREY,
+    "pale": PALE,
+    "band": BAND,
+    "blue": BLUE,
+    "sky": SKY,
+    "green": GREEN,
+    "orange": ORANGE,
+    "red": RED,
+    "paper": "#FFFFFF",
+}
+# A line that guides the eye.
+DOTTED: Final[Any] = {"color": GREY, "linewidth": 0.7, "linestyle": ":", "zorder": 0}
+# Inches a row of names takes, and the axis and legend below all of them.
+ROW_HEIGHT: Final = 0.21
+REST_HEIGHT: Final = 1.25
 
 # Backends write these into a file's header: none of them belongs to the picture.
 _NO_METADATA: Final[dict[str, dict[str, None]]] = {
@@ -152,3 +172,64 @@ def legend_below(figure: Figure, panel: Any, columns: int = 2) -> None:
     """Name what is drawn below the panel, where it hides nothing."""
     handles, labels = panel.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=1.6)
+
+
+def one_panel(
+    *, height: float = 2.8, width: float = NARROW_WIDTH
+) -> Callable[[Callable[Concatenate[Axes, P], None]], Callable[P, Figure]]:
+    """Make a function that draws into a panel one that returns a figure.
+
+    Whatever it gave a name is named below the panel, unless it has a legend of its own.
+    """
+
+    def decorated(draw: Callable[Concatenate[Axes, P], None]) -> Callable[P, Figure]:
+        @in_house_style
+        @wraps(draw)
+        def drawing(*args: P.args, **kwargs: P.kwargs) -> Figure:
+            figure, axes = new_figure(width=width, height=height)
+            panel = axes[0, 0]
+            draw(panel, *args, **kwargs)
+            if panel.get_legend() is None and panel.get_legend_handles_labels()[1]:
+                legend_below(figure, panel)
+            return figure
+
+        return drawing
+
+    return decorated
+
+
+def name_axes(panel: Axes, across: str, up: str = "") -> None:
+    """Name both axes, and put few numbers on the first."""
+    panel.locator_params(axis="x", nbins=6)
+    panel.set_xlabel(across)
+    panel.set_ylabel(up)
+
+
+def name_rows(panel: Axes, names: Sequence[str]) -> None:
+    """Name the rows of a figure from the top down, and give it the height they need."""
+    panel.set_yticks(range(len(names)), names)
+    panel.tick_params(axis="y", length=0)
+    panel.set_ylim(len(names) - 0.4, -0.6)
+    height = REST_HEIGHT + ROW_HEIGHT * len(names)
+    panel.figure.set_size_inches(NARROW_WIDTH, height)  # type: ignore[union-attr]
+
+
+def interval_row(
+    panel: Axes, place: int, interval: Any, middle: float, look: tuple[str, str]
+) -> None:
+    """Draw an estimate with its interval in one row, by a marker and a colour."""
+    marker, color = look
+    panel.plot([interval.low, interval.high], [place, place], color=color, linewidth=1.6)
+    panel.plot([middle], [place], marker, color=color, markersize=6, markeredgecolor="white")
+
+
+def error_bars(panel: Axes, x: Any, y: Any, look: tuple[str, str], **more: Any) -> None:
+    """Draw marks with intervals above all else, by a marker and a colour."""
+    sizes: Any = {"markersize": 4.2, "linewidth": 1, "capsize": 2, "zorder": 3}
+    panel.errorbar(x, y, fmt=look[0], color=look[1], **sizes, **more)
+
+
+def shade_margin(panel: Axes, margin: float) -> None:
+    """Shade the asymmetries that would be harmless."""
+    look: Any = {"color": ORANGE, "alpha": 0.3, "linewidth": 0, "zorder": 0.5}
+    panel.axvspan(-margin, margin, label=f"margin of ±{margin:g}", **look)

@@ -2,9 +2,7 @@
 
 import textwrap
 
-from evenodds.inference.prior import PriorTestResult
 from evenodds.report.sheet import Sheet, SheetTable
-from evenodds.report.wording import prior_verdict
 
 WIDTH = 88
 
@@ -15,36 +13,14 @@ def describe(sheet: Sheet) -> str:
     return "\n".join(
         [
             wrapped(sheet.verdict),
-            "",
             *aligned(sheet.facts),
             *tables,
+            *listed("How far to trust it", sheet.trust),
             *listed("What to doubt", sheet.doubts),
             *listed("What was checked", sheet.passed),
             *listed("What to do next", sheet.next_steps),
         ]
     )
-
-
-def describe_prior(result: PriorTestResult, significance: float = 0.05) -> str:
-    """Return a prior test as plain text."""
-    lines = [wrapped(prior_verdict(result, significance)), "", *aligned(prior_facts(result))]
-    return "\n".join(lines)
-
-
-def prior_facts(result: PriorTestResult) -> list[tuple[str, str]]:
-    """Return the numbers of a prior test, named for a reader."""
-    error = f" ± {result.prior_standard_error:g}" if result.prior_standard_error else ""
-    lines = [
-        ("null", result.null),
-        ("labels", f"{result.n_positive:,} of {result.n_rows:,} positive"),
-        ("share", f"{result.noisy_prior:.4f} observed, {result.prior:g}{error} stated"),
-        ("p-value", f"{result.pvalue:.4g}"),
-    ]
-    if result.noise_rate is not None:
-        lines.append(("noise rate", f"{result.noise_rate:.3f}, if the noise is uniform"))
-    if result.asymmetry is not None:
-        lines.append(("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"))
-    return lines
 
 
 def wrapped(text: str) -> str:
@@ -53,9 +29,10 @@ def wrapped(text: str) -> str:
 
 
 def aligned(pairs: list[tuple[str, str]]) -> list[str]:
-    """Return names and values in two columns."""
-    width = max(len(name) for name, _ in pairs)
-    return [f"  {name:<{width}}  {value}" for name, value in pairs]
+    """Return names and values in two columns, or nothing where there are none."""
+    width = max((len(name) for name, _ in pairs), default=0)
+    lines = [f"  {name:<{width}}  {value}" for name, value in pairs]
+    return ["", *lines] if lines else []
 
 
 def tabulated(table: SheetTable) -> list[str]:

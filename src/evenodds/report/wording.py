@@ -5,28 +5,36 @@ noise; anything else is a failure to reject, with what could still be true.
 """
 
 import math
-from typing import Final
+from dataclasses import asdict
+from typing import Any, Final
 
-from evenodds.inference.prior import PriorTestResult
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult, Profiled
 from evenodds.planning.achieved_power import could_have_found
+from evenodds.report.sheet import Caption, Key, SheetPicture, View
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
+# Annotators beyond these stand in the table alone, not in the figure.
+MOST_SHOWN: Final = 40
+NOT_SHOWN: Final = "That does not show that"
+SMALLER: Final = "To find smaller asymmetries,"
+RESERVE: Final = ", with reasons to doubt"
 CANNOT_TELL: Final = "These data cannot tell"
+DOUBTED: Final = "See what to doubt before acting on it."
+HARDLY: Final = "These data could hardly have found an asymmetry of any size."
 
 
 def verdict(result: Profiled, significance: float = 0.05) -> str:
     """Return the outcome of a test of an asymmetry in two or three sentences."""
     if is_withheld(result, significance):
-        return f"{CANNOT_TELL}: {_reason(result)}."
+        return f"{CANNOT_TELL}: {result.withheld}."
     interval = result.confidence_interval(1 - significance)
     if result.pvalue < significance:
         sentences = [_rejection(result, significance), _size(result, interval)]
-        if _doubted(result):
-            sentences.append("See what to doubt before acting on it.")
-    elif _leans_away(result, significance):
+        if is_doubted(result):
+            sentences.append(DOUBTED)
+    elif leans_away(result, significance):
         sentences = [
             f"Not that way round ({show_pvalue(result.pvalue)}): {_asked_about(result)}, but the "
             "labels lean the other way.",
@@ -36,11 +44,11 @@ def verdict(result: Profiled, significance: float = 0.05) -> str:
     else:
         sentences = [
             f"Uniform noise is not rejected ({show_pvalue(result.pvalue)}).",
-            "That does not show that both classes are flipped equally often: "
+            f"{NOT_SHOWN} both classes are flipped equally often: "
             f"asymmetries (beta - alpha) {show_interval(interval)} fit these labels too.",
             _could_have_found(result, significance),
         ]
-        if _doubted(result):
+        if is_doubted(result):
             sentences.append("See what to doubt before relying on it.")
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -50,82 +58,40 @@ def headline(result: Profiled, significance: float = 0.05, margin: float = 0.05)
     if is_withheld(result, significance):
         return f"{CANNOT_TELL} whether one class is flipped more often."
     more, less = flipped_more(result)
-    doubted = _doubted(result)
+    doubted = is_doubted(result)
     small = result.equivalence(margin).pvalue < significance
     size = f"{100 * margin:g} in 100"
     if result.pvalue < significance:
+        is_so = "looks" if doubted else "is"
         by_how_much = f", though by less than {size}" if small else ""
-        if doubted:
-            return (
-                f"It seems so, with reasons to doubt: {more} looks flipped more often than "
-                f"{less}{by_how_much}."
-            )
-        return f"Yes: {more} is flipped more often than {less}{by_how_much}."
+        return f"{shown_so(result)}: {more} {is_so} flipped more often than {less}{by_how_much}."
     if small:
         return (
-            f"It seems not by much, with reasons to doubt: any difference looks below {size}."
+            f"It seems not by much{RESERVE}: any difference looks below {size}."
             if doubted
             else f"Not by much: any difference is shown to be below {size}, though not to be none."
         )
-    if _leans_away(result, significance):
+    if leans_away(result, significance):
         return f"Not that way round: {_asked_about(result)}; the labels lean the other way."
-    reserve = ", with reasons to doubt" if doubted else ""
-    return f"Not shown{reserve}: these labels fit equal flips, and unequal ones too."
+    return f"{not_shown(result)}: these labels fit equal flips, and unequal ones too."
 
 
-def prior_verdict(result: PriorTestResult, significance: float = 0.05) -> str:
-    """Return the outcome of a prior test in one or two sentences."""
-    what = "Uniform noise" if result.null == "uniform" else "The hypothesis of clean labels"
-    shares = f"{result.noisy_prior:.1%} of the labels are positive, {result.prior:.1%} should be"
-    if result.pvalue < significance:
-        return f"{what} is rejected ({show_pvalue(result.pvalue)}): {shares}."
-    return (
-        f"{what} is not rejected ({show_pvalue(result.pvalue)}): {shares}. Flips that cancel out "
-        "leave no trace in a share, so this does not show that labels are right."
-    )
+def shown_so(result: Any) -> str:
+    """Begin a headline of what is shown, or seems so."""
+    return f"It seems so{RESERVE}" if is_doubted(result) else "Yes"
 
 
-def next_steps(
-    result: AsymmetryTestResult, significance: float = 0.05, margin: float | None = None
-) -> list[str]:
-    """Return what a user can do now, most useful first.
-
-    With a `margin`, what it already shows is not asked for again.
-    """
-    if is_withheld(result, significance):
-        return [
-            "Collect more rows, or use fewer columns: those that an expert would look at.",
-            "Or look up the true label of some rows, and test these with audit_test.",
-        ]
-    settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips"
-    if result.pvalue >= significance:
-        steps = [f"{settle}, and can hide them."] if _doubted(result) else []
-        if _leans_away(result, significance):
-            steps.append("To ask about either class, test again with alternative 'two-sided'.")
-        steps.append("To find smaller asymmetries, collect more rows or more toss-up cases.")
-        if margin is None or result.equivalence(margin).pvalue >= significance:
-            steps += _equivalence_step(result.smallest_margin(significance))
-        return steps
-    more, less = flipped_more(result)
-    doubts = [f"{settle}."] if _doubted(result) else []
-    if _sizeless(result):
-        return [
-            *doubts,
-            "To learn how much more often, look up the true label of some rows of either label and "
-            "test these with audit_test.",
-            f"Relabel: have an expert look again at rows labelled {less} that look like {more}.",
-        ]
-    return [
-        *doubts,
-        f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
-        "evenodds test --flips flips.csv ranks them.",
-        "Train robustly: NoiseAwareLogisticRegression(alpha, beta) learns the clean curve from "
-        "these labels; corrected_loss does the same for other losses (docs/robust.md).",
-        "Drop: leave out the rows most likely flipped, if enough remain.",
-    ]
+def not_shown(result: Any) -> str:
+    """Begin a headline of what is not shown."""
+    return f"Not shown{RESERVE}" if is_doubted(result) else "Not shown"
 
 
-def _equivalence_step(smallest: float) -> list[str]:
+def train_robustly(rates: str = "alpha, beta") -> str:
+    """Begin the advice to allow for the flips."""
+    return f"Train robustly: NoiseAwareLogisticRegression({rates}) learns the clean curve"
+
+
+def equivalence_step(smallest: float = 0.0) -> list[str]:
     """Return the advice to test equivalence, with a margin that can be shown."""
     margin = max(0.05, math.ceil(25 * smallest) / 20)  # a quarter of it above the smallest
     if margin >= 1:
@@ -141,42 +107,20 @@ def never_shown(smallest: float) -> str:
     """Say which margins no number of rows can show."""
     if smallest >= 1:
         return "no margin can be shown with these anchors, however many rows"
-    least = _rounded_up(smallest)
+    least = rounded_up(smallest)
     return f"none below {least:g} can be shown with these anchors, however many rows"
 
 
-def refused_margin(result: AsymmetryTestResult, margin: float, significance: float) -> str | None:
-    """Return why a gate of this margin could never pass; None where it could."""
-    smallest = result.smallest_margin(significance)
-    if margin >= smallest or result.equivalence(margin).pvalue < significance:
-        return None
-    wider = "" if smallest >= 1 else f"give a margin above {_rounded_up(smallest):g}, or "
-    return (
-        f"--margin is {margin:g} but {result.n_anchors} anchors known to "
-        f"±{result.tolerance[1]:g} each and ±{result.shared_tolerance:g} together cannot show "
-        f"that, however many rows there are: {wider}state surer anchors (--tolerance, "
-        "--shared-tolerance)."
-    )
-
-
-def _rounded_up(margin: float) -> float:
+def rounded_up(margin: float) -> float:
     """Return a margin to three digits, no smaller than it is."""
     return math.ceil(1000 * margin) / 1000
 
 
 def is_withheld(result: Profiled, significance: float) -> bool:
     """Tell whether a result has nothing to say: no number, or no size and no rejection."""
-    return math.isnan(result.pvalue) or (_sizeless(result) and result.pvalue >= significance)
-
-
-def _sizeless(result: Profiled) -> bool:
-    """Tell whether estimate, rates and interval are withheld."""
-    return isinstance(result, AsymmetryTestResult) and result.withheld is not None
-
-
-def _reason(result: Profiled) -> str:
-    """Say why numbers are withheld."""
-    return (result.withheld if isinstance(result, AsymmetryTestResult) else None) or ""
+    return math.isnan(result.pvalue) or (
+        result.withheld is not None and result.pvalue >= significance
+    )
 
 
 def show_pvalue(pvalue: float) -> str:
@@ -206,6 +150,11 @@ def name_interval(interval: ConfidenceInterval) -> str:
     return f"{100 * interval.level:g}% interval {with_minus(show_interval(interval))}"
 
 
+def interval_in_full(interval: ConfidenceInterval) -> str:
+    """Write an interval with its level and three digits."""
+    return f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"
+
+
 def with_minus(number: str) -> str:
     """Write a negative number with a minus sign, not a hyphen."""
     return number.replace("-", "−")
@@ -233,7 +182,7 @@ def _rejection(result: Profiled, significance: float) -> str:
 
 def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
-    if isinstance(result, AsymmetryTestResult) and result.withheld:
+    if result.withheld:
         return f"How much more often, these data cannot tell: {result.withheld}."
     if result.method == "wald":
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
@@ -254,19 +203,20 @@ def _could_have_found(result: Profiled, significance: float) -> str:
         return ""  # the plain curve overstates asymmetries, and what it could have found
     reach = could_have_found(result, power=0.8, significance=significance)
     if reach is None:
-        return "These data could hardly have found an asymmetry of any size."
-    if result.alternative != "two-sided":
-        reach = reach if result.alternative == "greater" else -reach
-        return f"An asymmetry of about {reach:+.2f} would have been found four times out of five."
-    return f"An asymmetry of about {reach:.2f} would have been found four times out of five."
+        return HARDLY
+    size = {"two-sided": f"{reach:.2f}", "greater": f"{reach:+.2f}", "less": f"{-reach:+.2f}"}
+    return (
+        f"An asymmetry of about {size[result.alternative]} would have been found four times out of "
+        "five."
+    )
 
 
-def _doubted(result: Profiled) -> bool:
+def is_doubted(result: Any) -> bool:
     """Tell whether anything that was checked gives reason to doubt."""
     return any(check.concern for check in result.diagnostics)
 
 
-def _leans_away(result: Profiled, significance: float) -> bool:
+def leans_away(result: Profiled, significance: float) -> bool:
     """Tell whether a one-sided test would have rejected, had it been asked the other way."""
     return result.alternative != "two-sided" and result.pvalue > 1 - significance
 
@@ -296,37 +246,155 @@ ALTERNATIVES: Final = {
     "less": "positives are flipped more (beta < alpha)",
 }
 
-FLIP: Final = ("Flip", "A label that is not the true class.")
-UNIFORM_NOISE: Final = (
-    "Uniform noise",
-    "Labels of both classes are flipped equally often. Labels may be very noisy and still be so.",
-)
-CLASS_CONDITIONAL_NOISE: Final = (
-    "Class-conditional noise",
-    "One class is flipped more often than the other. What is learned from such labels is biased.",
-)
-ANCHOR: Final = (
-    "Anchor, toss-up",
-    "A case where an expert who knows the truth could not tell the class.",
-)
-NOT_REJECTED: Final = (
-    "Not rejected",
-    "The labels do not speak against equal flips. It never means that flips are equal: see which "
-    "asymmetries remain possible.",
-)
-PVALUE: Final = (
-    "p-value",
-    "How often equal flips alone would give a result at least this far out. It is not the "
-    "probability that flips are equal.",
-)
-AUDIT: Final = ("Audit", "A sample of rows whose true class was looked up.")
+GLOSSARY: Final = {
+    "Flip": "A label that is not the true class.",
+    "Uniform noise": "Labels of both classes are flipped equally often. Labels may be very noisy "
+    "and still be so.",
+    "Class-conditional noise": "One class is flipped more often than the other. What is learned "
+    "from such labels is biased.",
+    "Anchor, toss-up": "A case where an expert who knows the truth could not tell the class.",
+    "Not rejected": "The labels do not speak against equal flips. It never means that flips are "
+    "equal: see which asymmetries remain possible.",
+    "p-value": "How often equal flips alone would give a result at least this far out. It is not "
+    "the probability that flips are equal.",
+    "Audit": "A sample of rows whose true class was looked up.",
+}
+NOISES: Final = ("Flip", "Uniform noise", "Class-conditional noise")
+OUTCOMES: Final = ("Not rejected", "p-value")
+NOT_ON_FEATURES: Final = "A flip depends on the true class alone, not on the features."
+CHOSEN_BLINDLY: Final = "Anchors were chosen without a look at the labels, or at a model of them."
+INDEPENDENT: Final = "Rows are independent of each other, or groups of them are named."
+FLIPPED_INDEPENDENTLY: Final = "Rows are flipped independently of each other."
 
 
-def known_to(tolerance: tuple[float, float], shared: float, *, by_default: bool) -> str:
-    """Say how well anchors are known: each, and all together."""
-    low, high = tolerance
+def explained(*terms: str) -> list[tuple[str, str]]:
+    """Return terms with their meanings."""
+    return [(term, GLOSSARY[term]) for term in terms]
+
+
+def known_to(result: Any) -> str:
+    """Say how well the anchors of a result are known: each, and all together."""
+    (low, high), shared = result.tolerance, result.shared_tolerance
     if high == 0 and shared == 0:
         return "taken as exact"
     own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
-    how = "by default" if by_default else "as stated"
+    how = "by default" if result.shared_is_default else "as stated"
     return f"tolerance {own}, shared {f'±{shared:g}' if shared else 'none'} ({how})"
+
+
+def label_fact(result: Any) -> tuple[str, str]:
+    """Say which of the two labels is the positive one."""
+    return "positive label", f"{result.positive!r} (the other is {result.negative!r})"
+
+
+def rows_fact(result: Any) -> tuple[str, str]:
+    """Say how many rows and features there are."""
+    return "rows", f"{result.n_rows:,} with {result.n_features} features"
+
+
+def profile_facts(result: Profiled, view: View) -> list[tuple[str, str]]:
+    """Return statistic, estimate and interval, as far as they are not withheld."""
+    lines = [("alternative", ALTERNATIVES[result.alternative])]
+    if not is_withheld(result, view.significance):
+        lines.append(("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"))
+    if not result.withheld:
+        interval = result.confidence_interval(view.level)
+        lines += [
+            ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
+            ("", interval_in_full(interval)),
+        ]
+    return lines
+
+
+def equivalence_fact(result: Profiled, view: View) -> tuple[str, str]:
+    """Say whether the asymmetry is shown to be small."""
+    shown = result.equivalence(view.margin)
+    return "equivalence", f"size below {view.margin:g}: {show_pvalue(shown.pvalue)}"
+
+
+def asymmetry_key(estimate: float | None, interval: ConfidenceInterval, aside: str = "") -> Key:
+    """Return the estimate with its interval, for a reader in a hurry."""
+    shown = with_minus(f"{estimate:+.3f}")
+    return Key("Asymmetry, beta − alpha", shown, f"{name_interval(interval)}{aside}")
+
+
+def profile_keys(
+    result: Profiled, view: View, *, test: str, flipped: str, aside: str = ""
+) -> tuple[Key, ...]:
+    """Return evidence, estimate and flip rates, for a reader in a hurry."""
+    z = with_minus(f"{result.statistic:.2f}")
+    evidence = Key("Evidence against equal flips", show_pvalue(result.pvalue), f"z = {z}, {test}")
+    if result.withheld:
+        return (evidence,) if result.pvalue < view.significance else ()
+    interval = result.confidence_interval(view.level)
+    keys = (evidence, asymmetry_key(result.asymmetry, interval, aside))
+    if result.alpha is None or result.beta is None:
+        return keys
+    shares = f"{100 * result.alpha:.1f} % / {100 * result.beta:.1f} %"
+    return (
+        *keys,
+        Key(flipped, shares, f"of true {result.positive!r} / of true {result.negative!r}"),
+    )
+
+
+def interval_answers(result: Any, view: View, *names: str) -> dict[str, Any]:
+    """Return intervals by the names of the methods that give them, for programs."""
+    return {name: asdict(getattr(result, name)(view.level)) for name in names}
+
+
+def profile_pictures(what: str, why_no_power: str = "") -> dict[str, SheetPicture]:
+    """Return the figures of z and of power; `what` could have found something."""
+    return {
+        "evidence": SheetPicture(
+            "How strong is the evidence for each asymmetry?", evidence_caption
+        ),
+        "power": SheetPicture(f"What could this {what} have found?", power_caption, why_no_power),
+    }
+
+
+def evidence_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for z by asymmetry."""
+    interval = result.confidence_interval(view.level)
+    shown = result.equivalence(view.margin)
+    within = "is shown" if shown.pvalue < view.significance else "is not shown"
+    reading = (
+        "The line is z for every asymmetry that could be supposed. Where it runs inside the grey "
+        "band the labels do not speak against that asymmetry; where it is zero they fit it best. "
+        "The square, at no asymmetry, is the test."
+    )
+    finding = (
+        f"The best fit is {result.profile.estimate:+.3f}; asymmetries "
+        f"{show_interval(interval, 3)} are not rejected. That the asymmetry is smaller than "
+        f"{view.margin:g} in size {within} ({show_pvalue(shown.pvalue)})."
+    )
+    return Caption(reading, finding)
+
+
+def power_caption(result: Profiled, view: View) -> Caption:
+    """Return the words for what a test could have found."""
+    reach = could_have_found(result, significance=view.significance)
+    finding = (
+        HARDLY
+        if reach is None
+        else f"An asymmetry of {reach:.3f} would be found four times out of five: smaller ones "
+        "may well be missed."
+    )
+    reading = (
+        "How often a test as sharp as this one rejects, if the true asymmetry is as large as the "
+        "axis says. It tells how sharp the test is, and nothing about what it found."
+    )
+    return Caption(reading, finding)
+
+
+def repeat_call(comments: list[str], function: str, arguments: list[str]) -> str:
+    """Return the Python that makes a result again, given its data."""
+    return "\n".join(
+        [
+            "import evenodds as eo",
+            "",
+            *comments,
+            f"result = eo.{function}(",
+            *(f"    {part}," for part in arguments),
+            ")",
+        ]
+    )

@@ -164,3 +164,12 @@ def test_impossible_counts_and_shares_are_refused(refused, arguments, message):
 def test_impossible_settings_are_refused(refused, settings, message):
     with refused(message):
         eo.prior_test(1, 4, 0.2, **settings)
+
+
+def test_a_prior_test_survives_json_and_makes_a_page(tmp_path):
+    result = eo.prior_test(22, 100, 0.25)
+    assert eo.PriorTestResult.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+    assert result.to_frame()["pvalue"].tolist() == [result.pvalue]
+    page = result.report(tmp_path / "prior.html").read_text(encoding="utf-8")
+    assert "25.0% should be" in page
+    assert "Uniform noise is rejected" in result.summary(significance=0.9999)

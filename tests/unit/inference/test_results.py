@@ -235,3 +235,27 @@ def test_a_result_cannot_be_changed(result):
 
 def test_a_result_holds_no_rows(result):
     assert len(json.dumps(result.to_dict())) < 20_000
+
+
+def test_a_frame_has_the_numbers_and_the_interval_in_a_row(result):
+    (row,) = result.to_frame(level=0.9).to_dict("records")
+    interval = result.confidence_interval(0.9)
+    assert (row["pvalue"], row["asymmetry"]) == (result.pvalue, result.asymmetry)
+    assert (row["low"], row["high"]) == (interval.low, interval.high)
+
+
+def test_a_frame_at_an_impossible_level_is_refused(refused, result):
+    with refused("level is 1 but must be above 0 and below 1."):
+        result.to_frame(1)
+
+
+def test_a_part_that_is_not_whole_is_refused(refused, result):
+    document = result.to_dict()
+    del document["sketch"]["bins"]
+    with refused("this result has no 'bins': it is not a whole test result."):
+        eo.AsymmetryTestResult.from_dict(document)
+
+
+def test_a_summary_is_read_at_its_level(result):
+    assert result.summary() == str(result)
+    assert "90% interval" in result.summary(significance=0.1)

@@ -71,9 +71,9 @@ def test_the_python_call_repeats_the_test(sheets, kind):
 
 @pytest.mark.parametrize("kind", ["rejecting", "small", "given"])
 def test_every_picture_can_be_drawn_and_has_words(sheets, kind):
-    for picture in sheets[kind].pictures().values():
-        assert picture.draw().axes
-        assert picture.caption().finding
+    for picture in sheets[kind].pictures:
+        assert sheets[kind].draw(picture).axes
+        assert sheets[kind].caption(picture).finding
 
 
 def test_annotators_who_are_not_named_are_not_cleared():
@@ -84,7 +84,7 @@ def test_annotators_who_are_not_named_are_not_cleared():
     sheet = sheet_of(result, View())
     assert sheet.headline == "Nobody is shown to: that clears nobody either."
     assert not sheet.rejected
-    assert "0 of 2 stand out." in sheet.pictures()["annotators"].caption().finding
+    assert "0 of 2 stand out." in sheet.caption("annotators").finding
 
 
 def test_untested_annotators_have_a_table_of_their_own():
@@ -134,4 +134,4 @@ def test_the_python_call_repeats_a_test_by_groups(ways):
     assert ("test", "score test, by groups") in sheet.facts
     assert any(name == "groups" for name, _ in sheet.facts)
     assert any("Rows of different groups" in one.statement for one in sheet.assumptions)
-    assert all(picture.draw().axes for picture in sheet.pictures().values())
+    assert all(sheet.draw(kind).axes for kind in sheet.pictures)

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.report.asymmetry import PICTURES, caption
+from evenodds.report.sheet import sheet_of
+
+
+def caption(result, kind, view):
+    return sheet_of(result, view).caption(kind)
 
 
 def words(result, kind, view):
@@ -20,8 +24,8 @@ def with_sketch(result, **changes):
 
 def test_every_figure_of_every_result_has_words(every, view):
     for result in every.values():
-        for kind, picture in PICTURES.items():
-            if not picture.why_not(result):
+        for kind, picture in sheet_of(result, view).pictures.items():
+            if not picture.why_not:
                 found = caption(result, kind, view)
                 assert found.reading.endswith(".")
                 assert found.finding.endswith((".", ")"))

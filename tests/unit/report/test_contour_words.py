@@ -11,7 +11,7 @@ from evenodds.inference.contour.result import (
     Rung,
     Wider,
 )
-from evenodds.report.contour import headline, next_steps, verdict
+from evenodds.report.contour import headline, verdict
 from evenodds.report.sheet import View, sheet_of
 
 NAMES = ("clean", "uniform", "class-conditional")
@@ -154,7 +154,8 @@ def test_noise_that_two_rates_do_not_explain_needs_nothing_ruled_out():
 
 
 def test_bent_contours_ask_for_a_look_at_the_anchors_first():
-    assert next_steps(BENT)[0] == "Check the stated posteriors first: wrong ones look the same."
+    steps = sheet_of(BENT, View()).next_steps
+    assert steps[0] == "Check the stated posteriors first: wrong ones look the same."
 
 
 def test_the_picture_is_titled_by_its_question():
@@ -175,7 +176,7 @@ def test_a_line_that_was_not_tested_says_why():
 
 
 def _finding(result):
-    return sheet_of(result, View()).pictures()["contours"].caption().finding
+    return sheet_of(result, View()).caption("contours").finding
 
 
 def test_two_contours_whose_cases_disagree_were_tested():

@@ -8,9 +8,9 @@ from scipy.special import expit
 
 import evenodds as eo
 from evenodds.planning.achieved_power import could_have_found, power_curve
-from evenodds.report.asymmetry import PICTURES
+from evenodds.report.sheet import View, sheet_of
 
-KINDS = list(PICTURES)
+KINDS = ["anchors", "evidence", "power", "fit", "boundary"]
 
 
 def panel_of(result, kind, **settings):
@@ -37,7 +37,7 @@ def marks(panel):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_figure_has_its_question_and_axes_in_words(rejecting, kind):
     panel = panel_of(rejecting, kind)
-    assert panel.get_title(loc="left") == PICTURES[kind].question
+    assert panel.get_title(loc="left") == sheet_of(rejecting, View()).pictures[kind].question
     assert panel.get_xlabel()
     assert panel.get_ylabel()
 
@@ -46,6 +46,17 @@ def test_a_wrong_kind_is_refused_with_all_kinds(refused, rejecting):
     text = "kind is 'forest' but must be one of 'anchors', 'evidence', 'power', 'fit' or 'boundary'"
     with refused(text):
         rejecting.plot("forest")
+
+
+def test_the_leading_figure_is_drawn_unless_another_is_named(rejecting, anchorless):
+    for result, kind in ((rejecting, "anchors"), (anchorless, "evidence")):
+        drawn = result.plot().axes[0]
+        assert drawn.get_title(loc="left") == sheet_of(result, View()).pictures[kind].question
+
+
+def test_a_result_without_figures_says_so(refused):
+    with refused("this result has no figures: print it, or write its report."):
+        eo.prior_test(30, 100, 0.25).plot()
 
 
 def test_anchors_that_are_not_there_are_not_drawn(refused, anchorless):
@@ -85,8 +96,8 @@ def test_every_result_draws_what_it_has(every):
     for name, result in every.items():
         if name == "hostile":
             continue  # its letters are not all in the font: see the tests of SVG
-        for kind, picture in PICTURES.items():
-            if not picture.why_not(result):
+        for kind, picture in sheet_of(result, View()).pictures.items():
+            if not picture.why_not:
                 result.plot(kind).canvas.draw()
 
 

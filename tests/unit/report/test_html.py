@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.report.html import Source, render_report
-from evenodds.report.sheet import View
-from evenodds.report.wording import headline, next_steps, verdict
+from evenodds.report.asymmetry import next_steps
+from evenodds.report.html import render_report
+from evenodds.report.sheet import View, sheet_of
+from evenodds.report.wording import headline, verdict
 
 
 def page_of(result, **source):
-    return render_report(result, View(), Source(**source))
+    return render_report(sheet_of(result, View()), **source)
 
 
 def words_of(page):

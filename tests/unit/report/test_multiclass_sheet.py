@@ -174,7 +174,7 @@ def test_a_matrix_that_fits_uniform_noise_shows_nothing():
     assert "which does not show that flips are uniform" in sheet.verdict
     assert sheet.keys[0].more == "no flip seen"
     assert not any("chi2" in value for _, value in sheet.facts)
-    assert sheet.pictures()["confusion"].caption().finding == "No label is wrong."
+    assert sheet.caption("confusion").finding == "No label is wrong."
 
 
 def test_the_matrix_is_drawn_and_reported(confusion, tmp_path):

@@ -1,5 +1,6 @@
 """A plan in words."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 import evenodds as eo
 from evenodds.planning.plan import RowsRange, make_plan
 from evenodds.report.class_figures import plan_figure
-from evenodds.report.plan import describe_plan, plan_checks, plan_verdict
+from evenodds.report.plan import plan_checks, plan_verdict
 from evenodds.simulation.rejection import RejectionRate
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
@@ -100,9 +101,16 @@ def test_a_plan_not_simulated_says_so(plan):
 
 
 def test_the_table_is_aligned(plan):
-    lines = describe_plan(plan).splitlines()
+    lines = str(plan).splitlines()
     start = next(place for place, line in enumerate(lines) if line.endswith("32"))
     assert len({len(line) for line in lines[start : start + 8]}) == 1
+
+
+def test_a_plan_is_a_result_like_others(plan, tmp_path):
+    assert type(plan).from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+    assert plan.to_frame().columns.tolist() == ["n_rows", "n_anchors", "power"]
+    assert "The power is" in plan.report(tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert plan.plot().axes[0].get_xlabel() == "Number of rows"
 
 
 def test_the_picture_names_its_axes_in_words(plan):

@@ -8,13 +8,10 @@ import pytest
 
 import evenodds as eo
 from evenodds.inference.profile import ConfidenceInterval, Profile
-from evenodds.report.asymmetry import asymmetry_sheet
-from evenodds.report.sheet import View
+from evenodds.report.asymmetry import asymmetry_sheet, next_steps, refused_margin
+from evenodds.report.sheet import View, sheet_of
 from evenodds.report.wording import (
     headline,
-    next_steps,
-    prior_verdict,
-    refused_margin,
     show_interval,
     show_pvalue,
     verdict,
@@ -97,11 +94,12 @@ def test_pvalues_are_shown_with_the_digits_that_matter(pvalue, shown):
     ("null", "what"), [("uniform", "Uniform noise"), ("clean", "clean labels")]
 )
 def test_a_prior_verdict_names_its_null(null, what):
-    assert what in prior_verdict(eo.prior_test(10, 100, 0.3, null=null))
+    assert what in sheet_of(eo.prior_test(10, 100, 0.3, null=null), View()).verdict
 
 
 def test_a_prior_verdict_never_claims_that_labels_are_right():
-    assert "does not show that labels are right" in prior_verdict(eo.prior_test(30, 100, 0.3))
+    sheet = sheet_of(eo.prior_test(30, 100, 0.3), View())
+    assert "does not show that labels are right" in sheet.verdict
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """One audit test for each annotator, with their number accounted for."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self, get_args
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,10 @@ from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.multiplicity import benjamini_hochberg, holm
 from evenodds.inference.profile import Alternative, Equivalence
 from evenodds.inference.results import (
-    SCHEMA_VERSION,
     Diagnostic,
-    Presented,
+    Result,
     check_alternative,
-    check_schema,
+    frame_row,
     versions_in_use,
 )
 from evenodds.rows.labels import as_labels, distinct_labels, plain
@@ -96,7 +95,7 @@ class UntestedAnnotator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatorAuditResult(Presented):
+class AnnotatorAuditResult(Result):
     """Outcome of one audit test for each annotator.
 
     Attributes
@@ -120,6 +119,8 @@ class AnnotatorAuditResult(Presented):
     -----
     ``result.plot("annotators")`` draws the asymmetry of each annotator with its interval.
     """
+
+    _derived: ClassVar[tuple[str, ...]] = ("pvalue",)
 
     tests: tuple[AnnotatorTest, ...]
     untested: tuple[UntestedAnnotator, ...]
@@ -145,24 +146,10 @@ class AnnotatorAuditResult(Presented):
         largest = max(test.result.equivalence(margin).pvalue for test in self.tests)
         return Equivalence(margin=margin, pvalue=1.0 if self.untested else largest)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": SCHEMA_VERSION, "pvalue": self.pvalue, **asdict(self)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        known = check_schema(cls, values)
-        known["tests"] = tuple(_restored(test) for test in known["tests"])
-        known["diagnostics"] = tuple(Diagnostic(**check) for check in known["diagnostics"])
-        known["untested"] = tuple(UntestedAnnotator(**one) for one in known["untested"])
-        return cls(**known)
-
-
-def _restored(values: dict[str, Any]) -> AnnotatorTest:
-    """Rebuild the test of one annotator."""
-    result = {"schema_version": SCHEMA_VERSION, **values["result"]}
-    return AnnotatorTest(**{**values, "result": AuditTestResult.from_dict(result)})
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        """Return a row an annotator, also of those who could not be tested."""
+        tested = [{**frame_row(test), **frame_row(test.result, level)} for test in self.tests]
+        return tested + [frame_row(one) for one in self.untested]
 
 
 def annotator_audit(

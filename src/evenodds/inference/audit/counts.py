@@ -294,14 +294,6 @@ class Grouping:
 Groupings = tuple[Grouping, ...]
 
 
-def restored(values: Sequence[dict[str, Any]]) -> Groupings:
-    """Rebuild groupings from plain values."""
-    several = ("flipped", "pairs", "correlations", "degrees")
-    return tuple(
-        Grouping(**{**one, **{name: tuple(one[name]) for name in several}}) for one in values
-    )
-
-
 def added_variance(
     groupings: Groupings, alpha: float, beta: float, quantity: Quantity = "asymmetry"
 ) -> float:

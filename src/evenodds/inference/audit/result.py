@@ -1,30 +1,23 @@
 """What an audit test returns: counts, numbers and a table of z."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from evenodds.inference.audit.counts import Flips, Grouping, Quantity, restored, worth
+from evenodds.inference.audit.counts import Flips, Grouping, Quantity, worth
 from evenodds.inference.audit.exact import clopper_pearson
 from evenodds.inference.audit.score import AuditByGiven
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import (
     Alternative,
     ConfidenceInterval,
-    Equivalence,
     Profile,
     Reference,
 )
-from evenodds.inference.results import (
-    SCHEMA_VERSION,
-    Diagnostic,
-    Presented,
-    versions_in_use,
-    whole_fields,
-)
+from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
 from evenodds.validation import check_between
 
 # How far inside the scale its ends are tried: on them the fit degenerates.
@@ -49,7 +42,7 @@ SampledBy = Literal["random", "true", "given"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditTestResult(Presented):
+class AuditTestResult(Profiled):
     """Outcome of a test on rows whose true label was looked up.
 
     Attributes
@@ -120,14 +113,6 @@ class AuditTestResult(Presented):
     reference: Reference = field(default_factory=Reference)
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
-    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
-        """Return the asymmetries this test would not reject at ``1 - level``.
-
-        With a one-sided alternative the interval is one-sided too. An end without a
-        bound is at -1 or 1 and marked so.
-        """
-        return self.profile.interval(level, self.alternative, self.reference)
-
     def alpha_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return a two-sided interval for the flip rate of the positives."""
         return self._rate_interval("alpha", level)
@@ -162,24 +147,3 @@ class AuditTestResult(Presented):
         else:
             low, high = wilson_interval(flipped, n, level)
         return ConfidenceInterval(low=low, high=high, level=level)
-
-    def equivalence(self, margin: float = 0.05) -> Equivalence:
-        """Test whether the asymmetry is smaller than `margin` in size.
-
-        A small p-value shows that it is: the one way to *support* uniform noise.
-        """
-        return self.profile.equivalence(margin, self.reference)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        known = whole_fields(cls, values)
-        known["counts"] = Flips(**known["counts"])
-        given = known["given_counts"]
-        known["given_counts"] = None if given is None else (given[0], given[1])
-        known["groupings"] = restored(known["groupings"])
-        return cls(**known)

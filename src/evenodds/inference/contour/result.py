@@ -1,15 +1,13 @@
 """What a contour test returns: a ladder of noise models, and the contours they were tried on."""
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from evenodds.errors import InputError
 from evenodds.inference.profile import ConfidenceInterval
-from evenodds.inference.results import Diagnostic, Presented, check_schema, versions_in_use
+from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
 from evenodds.validation import check_between
-
-SCHEMA_VERSION = 2
 
 Noise = Literal["clean", "uniform", "class-conditional", "instance-dependent"]
 Answer = Noise | Literal["cannot tell"]
@@ -119,7 +117,7 @@ def first_kept(rungs: tuple[Rung, ...], significance: float) -> Noise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContourTestResult(Presented):
+class ContourTestResult(Result):
     """Outcome of a test of noise models on contours of the posterior.
 
     Attributes
@@ -157,6 +155,11 @@ class ContourTestResult(Presented):
     versions : dict
         Of the libraries that the numbers depend on.
     """
+
+    _schema: ClassVar[int] = 2
+    _derived: ClassVar[tuple[str, ...]] = ("method", "alternative", "pvalue", "statistic")
+    method: ClassVar[str] = "contour"
+    alternative: ClassVar[str] = "two-sided"
 
     rungs: tuple[Rung, ...]
     wider: tuple[Wider, ...]
@@ -218,6 +221,11 @@ class ContourTestResult(Presented):
         """P-value of uniform noise in the sequence: the larger of those of clean and uniform."""
         return max(1.0 if rung.pvalue is None else rung.pvalue for rung in self.rungs[:2])
 
+    @property
+    def statistic(self) -> float:
+        """Of uniform noise, on the contours alone."""
+        return self.rung("uniform").statistic
+
     def confidence_interval(
         self, level: float = 0.95, rate: Rate = "asymmetry"
     ) -> ConfidenceInterval:
@@ -244,28 +252,5 @@ class ContourTestResult(Presented):
         (alpha, mixed), (_, beta) = self.rate_covariance
         return math.sqrt(of_alpha**2 * alpha + 2 * of_alpha * of_beta * mixed + of_beta**2 * beta)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "method": "contour",
-            "alternative": "two-sided",
-            "pvalue": self.pvalue,
-            "statistic": self.rung("uniform").statistic,
-            **asdict(self),
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        known = check_schema(cls, values, SCHEMA_VERSION)
-        known["rungs"] = tuple(Rung(**rung) for rung in known["rungs"])
-        known["wider"] = tuple(Wider(**wider) for wider in known["wider"])
-        if known["agreement"] is not None:
-            known["agreement"] = Agreement(**known["agreement"])
-        known["contours"] = tuple(Contour(**contour) for contour in known["contours"])
-        known["diagnostics"] = tuple(Diagnostic(**record) for record in known["diagnostics"])
-        known["tolerance"] = tuple(known["tolerance"])
-        known["cases"] = tuple(tuple(case) for case in known["cases"])
-        known["rate_covariance"] = tuple(tuple(row) for row in known["rate_covariance"])
-        return cls(**known)
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return [frame_row(rung) for rung in self.rungs]

@@ -1,20 +1,18 @@
 """Tests of a whole confusion matrix: rows whose true class is known beside the given one."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from evenodds.inference.audit.counts import read_pair
-from evenodds.inference.results import Diagnostic, Presented, check_schema, versions_in_use
+from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
 from evenodds.rows.classes import read_classes
 from evenodds.validation import MOST_RUNS, FloatArray, check_whole
-
-CONFUSION_SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +36,7 @@ class MatrixTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfusionTestResult(Presented):
+class ConfusionTestResult(Result):
     """Outcome of the tests of a confusion matrix.
 
     Attributes
@@ -60,6 +58,9 @@ class ConfusionTestResult(Presented):
         Of the libraries that the numbers depend on.
     """
 
+    _schema: ClassVar[int] = 1
+    _derived: ClassVar[tuple[str, ...]] = ("pvalue", "statistic", "n_rows")
+
     classes: tuple[Any, ...]
     counts: tuple[tuple[int, ...], ...]
     uniform: MatrixTest
@@ -76,6 +77,11 @@ class ConfusionTestResult(Presented):
         return self.uniform.pvalue
 
     @property
+    def statistic(self) -> float:
+        """Of the uniform-noise hypothesis."""
+        return self.uniform.statistic
+
+    @property
     def n_rows(self) -> int:
         """Rows with both labels."""
         return sum(map(sum, self.counts))
@@ -85,26 +91,8 @@ class ConfusionTestResult(Presented):
         table = np.array(self.counts, dtype=np.float64)
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for JSON."""
-        return {
-            "schema_version": CONFUSION_SCHEMA,
-            "pvalue": self.pvalue,
-            "statistic": self.uniform.statistic,
-            "n_rows": self.n_rows,
-            **asdict(self),
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        known = check_schema(cls, values, CONFUSION_SCHEMA)
-        known["classes"] = tuple(known["classes"])
-        known["counts"] = tuple(tuple(row) for row in known["counts"])
-        known["diagnostics"] = tuple(Diagnostic(**note) for note in known["diagnostics"])
-        for name in ("uniform", "symmetry", "homogeneity"):
-            known[name] = MatrixTest(**known[name])
-        return cls(**known)
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return [frame_row(test) for test in (self.uniform, self.symmetry, self.homogeneity)]
 
 
 # Fewer rows expected in a cell than this, and p-values are drawn instead of looked up.

@@ -1,17 +1,15 @@
 """What a test of several classes returns: a record a split, and what they say together."""
 
-from dataclasses import asdict, dataclass, field
-from math import inf, isnan, nan
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from math import inf, nan
+from typing import Any, ClassVar, Self
 
 from evenodds.errors import InputError
 from evenodds.inference.multiclass.confusion import ConfusionTestResult
 from evenodds.inference.multiclass.splits import Scheme
 from evenodds.inference.profile import ConfidenceInterval
-from evenodds.inference.results import Diagnostic, Presented, check_schema, versions_in_use
+from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
 from evenodds.validation import check_between
-
-MULTICLASS_SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +109,7 @@ class SplitRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MulticlassTestResult(Presented):
+class MulticlassTestResult(Result):
     """Outcome of a test for uneven label noise among several classes.
 
     Attributes
@@ -136,6 +134,9 @@ class MulticlassTestResult(Presented):
     versions : dict
         Of the libraries that the numbers depend on.
     """
+
+    _schema: ClassVar[int] = 2
+    _derived: ClassVar[tuple[str, ...]] = ("pvalue", "statistic", "withheld")
 
     scheme: Scheme
     classes: tuple[Any, ...]
@@ -211,45 +212,23 @@ class MulticlassTestResult(Presented):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for JSON: what is withheld is None."""
-        told = asdict(self)
-        told["splits"] = tuple({k: _told(v) for k, v in split.items()} for split in told["splits"])
-        document = {
-            "schema_version": MULTICLASS_SCHEMA,
-            "pvalue": _told(self.pvalue),
-            "statistic": _told(self.statistic),
-            "withheld": self.withheld,
-            **told,
-        }
-        if self.audit is not None:
-            document["audit"] = self.audit.to_dict()
+        told = Result.to_dict(self)
         if self.scheme == "one-vs-one":
-            document["asymmetry_matrix"] = self.asymmetry_matrix()
-        return document
+            told["asymmetry_matrix"] = self.asymmetry_matrix()
+        return told
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a result from `to_dict`, also after a trip through JSON."""
-        known = check_schema(cls, values, MULTICLASS_SCHEMA)
-        for name in ("classes", "class_counts"):
-            known[name] = tuple(known[name])
-        known["diagnostics"] = _diagnostics(known["diagnostics"])
-        known["splits"] = tuple(_split_record(record) for record in known["splits"])
-        if known["audit"] is not None:
-            known["audit"] = ConfusionTestResult.from_dict(known["audit"])
-        return cls(**known)
+        found = super(MulticlassTestResult, cls).from_dict(values)
+        return replace(found, splits=tuple(map(_withheld_again, found.splits)))
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return [frame_row(split, level) for split in self.splits]
 
 
-def _split_record(values: dict[str, Any]) -> SplitRecord:
-    sides = {name: tuple(values[name]) for name in ("positive", "negative", "left_out")}
-    known = {**values, **sides, "diagnostics": _diagnostics(values["diagnostics"])}
-    if known["withheld"] is not None:
-        known |= dict.fromkeys(("statistic", "pvalue", "adjusted_pvalue"), nan)
-    return SplitRecord(**known)
-
-
-def _told(value: Any) -> Any:
-    return None if isinstance(value, float) and isnan(value) else value
-
-
-def _diagnostics(records: Any) -> tuple[Diagnostic, ...]:
-    return tuple(Diagnostic(**record) for record in records)
+def _withheld_again(split: SplitRecord) -> SplitRecord:
+    """Return a split whose withheld numbers are nan: JSON has None for these, too."""
+    if split.withheld is None:
+        return split
+    return replace(split, statistic=nan, pvalue=nan, adjusted_pvalue=nan)
