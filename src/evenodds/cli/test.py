@@ -123,6 +123,7 @@ def run_test(
     from evenodds.errors import InputError
     from evenodds.inference.asymmetry import refuse_anchors_on_scores, run_on_rows
     from evenodds.inference.bootstrap import Bootstrap
+    from evenodds.inference.method import Known
     from evenodds.rows.dask_sums import workers as connected
 
     wanted = Delivery(
@@ -186,9 +187,8 @@ def run_test(
             if true is not None:
                 drawn = Drawn.random if sampled_by is None else sampled_by
                 looked_up = read_audited_rows(data, true, inputs.rows, drawn.value)
-            result = run_on_rows(
-                inputs.rows, inputs.anchors, settings, alternative.value, looked_up
-            )
+            known = Known(inputs.anchors, looked_up)
+            result = run_on_rows(inputs.rows, known, settings, alternative.value)
             if flips is not None:
                 write_flips(flips, inputs.rows, result, looked_up)
     deliver(result, wanted, name=name_data(data, reading.columns.label))

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.inference.null_fits import AnchorEquations, NullFits
-from evenodds.inference.profile import Reference
+from evenodds.inference.null_fits import AnchorEquations
 from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.many_fits import PairProducts, batches
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
@@ -44,31 +43,6 @@ class Bootstrap:
         draws = check_whole(self.draws, "draws", at_least=19, at_most=MOST_RUNS)
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
-
-
-def calibration_settings(calibration: Calibration, settings: Bootstrap) -> dict[str, str]:
-    """Return what a result keeps of its calibration: enough to draw the same draws again."""
-    if calibration == "asymptotic":
-        return {"calibration": calibration}
-    return {
-        "calibration": calibration,
-        "draws": str(settings.draws),
-        "seed": str(settings.seed),
-    }
-
-
-def reference_for(
-    calibration: Calibration,
-    settings: Bootstrap,
-    fits: NullFits,
-    equations: AnchorEquations,
-    statistic: Callable[[NoisyFit, AnchorEquations], float],
-) -> Reference:
-    """Return what z is compared with: the normal law, or its own under uniform noise."""
-    if calibration == "asymptotic":
-        return Reference()
-    null = fits.at(0.0)
-    return Reference(null_distribution(fits.problem, equations, null, statistic, settings))
 
 
 def refuse_bootstrap(calibration: Calibration, audit: Any) -> None:

@@ -7,6 +7,7 @@ the height. Read at 0 and 1 the line is beta and 1 - alpha (theory page, "Local 
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import chdtrc, ndtri
@@ -21,8 +22,9 @@ from evenodds.inference.diagnostics import (
     range_check,
 )
 from evenodds.inference.figure_data import spread_out
-from evenodds.inference.noise_aware import data_notes
-from evenodds.inference.profile import Alternative, Profile, Reference, pvalue_of, tabulate
+from evenodds.inference.method import Known, Method, all_checks
+from evenodds.inference.noise_aware import FittedRows
+from evenodds.inference.profile import Alternative, Reference, pvalue_of, trace_line
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic, FlipRate, Sketch
 from evenodds.model.local_fit import (
     LocalPosteriors,
@@ -317,7 +319,7 @@ INSTEAD = "method='boundary'"
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class Local(Method):
     """Settings of the local test.
 
     Parameters
@@ -331,86 +333,78 @@ class Local:
         tricube ends at one.
     """
 
+    name: ClassVar[str] = "local"
+    fits_curve: ClassVar[bool] = False
+    has_rates: ClassVar[bool] = False
+    why_no_audit: ClassVar[str] = "which looks at the rows around anchors only"
+
     bandwidth: float | None = None
     kernel: Kernel = "gaussian"
 
     def __post_init__(self) -> None:
         check_settings(self.bandwidth, self.kernel)
 
+    def null_statistic(
+        self, rows: Rows, known: Known, fitted: FittedRows | None = None
+    ) -> tuple[float, Reference]:
+        return self.line(rows, self.anchors_of(known)).z(0.0), Reference()
 
-def local_test(
-    rows: Rows, anchors: Anchors, settings: Local, alternative: Alternative
-) -> AsymmetryTestResult:
-    """Run the local test on checked rows; see `asymmetry_test`."""
-    near = AnchoredRows.of(rows, anchors, settings.kernel)
-    width = settings.bandwidth or near.held.bandwidth(settings.kernel)
-    found = near.posteriors(width)
-    refuse_lonely(found, rows.n_features)
-    line = near.line(found)
-    endless = replace(line, covariance=np.zeros_like(line.covariance))
-    profile = trace_local(line)
-    pvalue = pvalue_of(line.z(0.0), alternative)
-    rates = flip_rates(line, profile.estimate)
-    others = {factor * width: near.pvalue(factor * width, alternative) for factor in ASIDE}
-    share = 1.0 if line.slope is None else max(line.error_share(0.0), 1e-3)
-    return AsymmetryTestResult(
-        statistic=line.z(0.0),
-        pvalue=pvalue,
-        asymmetry=profile.estimate,
-        alpha=rates[0].estimate if rates else None,
-        beta=rates[1].estimate if rates else None,
-        mean_posterior=_unmixed(line.height(), share),
-        standard_error=line.standard_error(0.0) / share,
-        stated_posterior=TOSS_UP,
-        method="local",
-        alternative=alternative,
-        settings={"kernel": settings.kernel, "bandwidth": f"{width:.6g}"},
-        positive=rows.positive,
-        negative=rows.negative,
-        n_rows=round(rows.total_weight),
-        n_features=rows.n_features,
-        n_anchors=len(anchors),
-        tolerance=anchors.tolerance_range(),
-        shared_tolerance=anchors.shared_tolerance,
-        shared_is_default=anchors.shared_is_default,
-        diagnostics=tuple(
-            check
-            for check in (
-                tipping_check(line, alternative, anchors.declared_error),
-                bandwidth_check(width, pvalue, others),
-                left_out_check(line, alternative),
-                line_check(line, profile.estimate),
-                rates_check(rates, line),
-                nearby_check(found, rows.n_features),
-                range_check(rows, near.points),
-                groups_check(rows),
-                *data_notes(rows),
-            )
-            if check is not None
-        ),
-        profile=profile,
-        endless_z=tuple(map(endless.z, profile.asymmetries))
-        if endless.standard_error(0.0) > 0
-        else (),
-        sketch=Sketch(
-            n_rows_seen=rows.total_weight,
-            anchors=spread_out(
-                line.stated,
-                np.clip(TOSS_UP + (line.noisy - TOSS_UP) / share, 0.0, 1.0),
-                np.sqrt(line.total_covariance(0.0).diagonal()) / share,
+    def line(self, rows: Rows, anchors: Anchors) -> AnchorLine:
+        """Return all that the statistic needs, for simulations."""
+        near, found = self._fit(rows, anchors)
+        return near.line(found)
+
+    def _fit(self, rows: Rows, anchors: Anchors) -> "tuple[AnchoredRows, LocalPosteriors]":
+        """Fit around every anchor; refused where hardly any row is near one."""
+        near = AnchoredRows.of(rows, anchors, self.kernel)
+        found = near.posteriors(self.bandwidth or near.held.bandwidth(self.kernel))
+        refuse_lonely(found, rows.n_features)
+        return near, found
+
+    def run(self, rows: Rows, known: Known, alternative: Alternative) -> AsymmetryTestResult:
+        anchors = self.anchors_of(known)
+        near, found = self._fit(rows, anchors)
+        line, width = near.line(found), found.bandwidth
+        endless = replace(line, covariance=np.zeros_like(line.covariance))
+        profile = trace_line(line.z, 2 * line.height() - 1)
+        pvalue = pvalue_of(line.z(0.0), alternative)
+        rates = flip_rates(line, profile.estimate)
+        others = {factor * width: near.pvalue(factor * width, alternative) for factor in ASIDE}
+        share = 1.0 if line.slope is None else max(line.error_share(0.0), 1e-3)
+        checks = [
+            tipping_check(line, alternative, anchors.declared_error),
+            bandwidth_check(width, pvalue, others),
+            left_out_check(line, alternative),
+            line_check(line, profile.estimate),
+            rates_check(rates, line),
+            nearby_check(found, rows.n_features),
+            range_check(rows, near.points),
+            groups_check(rows),
+        ]
+        errors = np.sqrt(line.total_covariance(0.0).diagonal()) / share
+        settings = {"kernel": self.kernel, "bandwidth": f"{width:.6g}"}
+        return AsymmetryTestResult(
+            statistic=line.z(0.0),
+            pvalue=pvalue,
+            asymmetry=profile.estimate,
+            alpha=rates[0].estimate if rates else None,
+            beta=rates[1].estimate if rates else None,
+            mean_posterior=float(_unmixed(line.height(), share)),
+            standard_error=line.standard_error(0.0) / share,
+            stated_posterior=TOSS_UP,
+            diagnostics=all_checks(rows, checks),
+            profile=profile,
+            endless_z=tuple(map(endless.z, profile.asymmetries))
+            if endless.standard_error(0.0) > 0
+            else (),
+            sketch=Sketch(
+                n_rows_seen=rows.total_weight,
+                anchors=spread_out(line.stated, _unmixed(line.noisy, share), errors),
+                bins=(),
             ),
-            bins=(),
-        ),
-        flip_rates=rates,
-    )
-
-
-def local_line(rows: Rows, anchors: Anchors, settings: Local) -> AnchorLine:
-    """Return all that the statistic needs, for simulations."""
-    near = AnchoredRows.of(rows, anchors, settings.kernel)
-    found = near.posteriors(settings.bandwidth or near.held.bandwidth(settings.kernel))
-    refuse_lonely(found, rows.n_features)
-    return near.line(found)
+            flip_rates=rates,
+            **self.asked(rows, known, alternative, settings),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -446,14 +440,6 @@ class AnchoredRows:
         return pvalue_of(self.line(found).z(0.0), alternative)
 
 
-def trace_local(line: AnchorLine) -> Profile:
-    """Tabulate the statistic over the asymmetries that labels can have."""
-    # At an asymmetry of 1 there is no room for tolerances; stop a hair before it.
-    end = 1 - 1e-9
-    estimate = min(max(2 * line.height() - 1, -0.999 * end), 0.999 * end)
-    return tabulate(line.z, estimate, (-end, end))
-
-
-def _unmixed(noisy: float, share: float) -> float:
+def _unmixed(noisy: FloatArray | float, share: float) -> FloatArray:
     """Return the true posterior behind a noisy one, if the noise is uniform."""
-    return min(max(TOSS_UP + (noisy - TOSS_UP) / share, 0.0), 1.0)
+    return np.clip(TOSS_UP + (noisy - TOSS_UP) / share, 0.0, 1.0)

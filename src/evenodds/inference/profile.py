@@ -263,6 +263,13 @@ def tabulate(z: Z, estimate: float, limits: tuple[float, float]) -> Profile:
     return Profile(*_thinned(knots, keep=(0.0, estimate)), estimate)
 
 
+def trace_line(z: Z, estimate: float) -> Profile:
+    """Tabulate a z that is nearly a straight line, over all asymmetries that labels can have."""
+    # At an asymmetry of 1 no variance may be left; stop a hair before it.
+    end = 1 - 1e-9
+    return tabulate(z, min(max(estimate, -0.999 * end), 0.999 * end), (-end, end))
+
+
 class Slanted(Protocol):
     """A value of z with its slope in the hypothesised asymmetry."""
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
+from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.results import AsymmetryTestResult, Profiled
 from evenodds.planning.achieved_power import could_have_found
 from evenodds.report.curve_figures import (
@@ -195,7 +196,7 @@ def _keys(result: AsymmetryTestResult, view: View) -> tuple[Key, ...]:
             "Asymmetry, beta − alpha",
             with_minus(f"{result.profile.estimate:+.3f}"),
             name_interval(interval)
-            + (", too large where labels are noisy" if result.method == "wald" else ""),
+            + (", too large where labels are noisy" if METHODS[result.method].overstates else ""),
         ),
     )
     if result.alpha is None or result.beta is None:
@@ -279,15 +280,15 @@ def _each_row(result: AsymmetryTestResult) -> str:
 
 def _leaning(result: AsymmetryTestResult) -> str:
     """Say why the rows of the figure are not independent."""
-    if result.method == "local":
-        return "Anchors near each other share the rows around them, so they lean together"
-    return "All rows rest on one fitted curve, so they lean together"
+    if METHODS[result.method].fits_curve:
+        return "All rows rest on one fitted curve, so they lean together"
+    return "Anchors near each other share the rows around them, so they lean together"
 
 
 def _besides(result: AsymmetryTestResult) -> str:
     """Say what a test looks at besides the anchors."""
     audit = "the audit" if result.n_audited else ""
-    shape = "the shape of the curve" if result.method == "joint" else ""
+    shape = "the shape of the curve" if METHODS[result.method].reads_shape else ""
     return " and ".join(part for part in (shape, audit) if part)
 
 
@@ -397,11 +398,12 @@ class Picture:
 
 
 WITHHELD: Final = "these data cannot tell"
-NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels around each anchor"
 
 
 def _no_curve(result: AsymmetryTestResult) -> str:
-    return NO_CURVE if result.method == "local" else ""
+    if METHODS[result.method].fits_curve:
+        return ""
+    return f"method {result.method!r} fits no curve to all rows, only the labels around each anchor"
 
 
 def _no_anchors(result: AsymmetryTestResult) -> str:
@@ -409,15 +411,15 @@ def _no_anchors(result: AsymmetryTestResult) -> str:
 
 
 def _no_plane(result: AsymmetryTestResult) -> str:
-    if result.method == "local":
-        return NO_CURVE
+    if why_not := _no_curve(result):
+        return why_not
     if result.alpha is None:
         return f"method {result.method!r} estimates no flip rates, so it knows no clean boundary"
     return "" if result.sketch.plane is not None else "fewer than two features matter"
 
 
 def _no_reach(result: AsymmetryTestResult) -> str:
-    if result.method == "wald":
+    if METHODS[result.method].overstates:
         return f"method {result.method!r} overstates asymmetries, and what it could have found"
     return ""
 

@@ -75,24 +75,27 @@ def assumptions(result: AsymmetryTestResult) -> list[Assumption]:
     return known
 
 
+_LOGISTIC: Final = (
+    "The true posterior is logistic in the columns given. Where it levels off, that is flips and "
+    "nothing else; no check can tell.",
+    "link",
+)
+_SHAPES: Final = {
+    "wald": (
+        "Labels are nearly clean, or rows lie evenly about the boundary; else the plain logistic "
+        "curve of this test moves under equal flips too.",
+        "curve",
+    ),
+    "local": (
+        "The log-odds of a label are nearly straight within a bandwidth of each anchor.",
+        "bandwidth",
+    ),
+}
+
+
 def _shape(result: AsymmetryTestResult) -> Assumption:
     """Return what a method needs of the curve."""
-    if result.method == "wald":
-        return _assumption(
-            result,
-            "Labels are nearly clean, or rows lie evenly about the boundary; else the plain "
-            "logistic curve of this test moves under equal flips too.",
-            "curve",
-        )
-    if result.method == "local":
-        return _assumption(
-            result,
-            "The log-odds of a label are nearly straight within a bandwidth of each anchor.",
-            "bandwidth",
-        )
-    statement = "The true posterior is logistic in the columns given."
-    statement += " Where it levels off, that is flips and nothing else; no check can tell."
-    return _assumption(result, statement, "link")
+    return _assumption(result, *_SHAPES.get(result.method, _LOGISTIC))
 
 
 def _assumption(result: AsymmetryTestResult, statement: str, *names: str) -> Assumption:

@@ -37,7 +37,7 @@ from evenodds.inference.multiclass.splits import (
     read_split_anchors,
     splits_of,
 )
-from evenodds.inference.noise_aware import data_notes, ignored_check
+from evenodds.inference.method import data_notes, ignored_check
 from evenodds.inference.null_fits import AnchorEquations, equal_weights
 from evenodds.inference.results import Diagnostic
 from evenodds.model.logistic import set_up
