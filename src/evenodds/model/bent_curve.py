@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from evenodds.model.covariance import sum_by_group
-from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, STEP_ROWS_A_PARAMETER
+from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, is_step
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
 from evenodds.model.sums import shifted, symmetric_inverse
 from evenodds.rows.base import Block
@@ -61,7 +61,7 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     """
     small = problem.small
     ends = [_climb(small, _start(plain_coefficients, *rates)) for rates in START_RATES]
-    smooth = [end for end in ends if not _is_step(end)]
+    smooth = [end for end in ends if not is_step(end)]
     if not smooth:
         clean = NoisyPoint(plain_coefficients, LEAST_RATE, 0.0)
         return FreeCurve(problem.evaluate(clean), plain=True)
@@ -89,10 +89,6 @@ def _rates(point: NoisyPoint) -> FloatArray:
 def _objective(here: NoisyEvaluation) -> float:
     """Return the log-likelihood, that of the sure cases included."""
     return here.log_likelihood + SURE_CASES * float(np.log1p(-_rates(here.point)).sum())
-
-
-def _is_step(here: NoisyEvaluation) -> bool:
-    return here.transition < STEP_ROWS_A_PARAMETER * len(here.point.coefficients)
 
 
 def _climb(

@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.model.anchor_evidence import Evidence
+from evenodds.model.bounded_scoring import (
+    CREEP,
+    MAX_CREEPING,
+    MAX_STEPS,
+    STEP_ROWS_A_PARAMETER,
+)
 from evenodds.model.many_fits import PairProducts, batches, fit_batch
 from evenodds.model.noisy_fit import (
     BINS,
-    CREEP,
     CREEP_OF_STEPS,
     FEW_ROWS_A_PARAMETER,
     LARGEST_RATE,
     LAST_GAIN,
-    MAX_CREEPING,
-    MAX_STEPS,
-    STEP_ROWS_A_PARAMETER,
     Index,
     bins_of,
     first_rate,
