@@ -6,7 +6,7 @@ the normal distribution where rows are few.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -79,11 +79,10 @@ def null_distribution(
             size = batch.stop - batch.start
             labels[batch] = rng.random((size, len(design))) < chances
         targets = centre + rng.normal(size=(n, len(centre))) @ root.T
-        fits = batch_problem.fit(labels, targets @ _pull_of(equations), null.point)
+        pulls = Evidence.pulls_of(equations.design, targets, equations.covariance)
+        fits = batch_problem.fit(labels, pulls, null.point)
         for number in range(n):
-            drawn = AnchorEquations(
-                equations.design, targets[number], equations.covariance, equations.stated
-            )
+            drawn = replace(equations, targets=targets[number])
             found.append(statistic(_single(fits, number, null.point), drawn))
         if settings.progress is not None:
             settings.progress(len(found), settings.draws)
@@ -127,26 +126,18 @@ def _check_rows(rows: Rows) -> None:
 def _root(covariance: FloatArray) -> FloatArray:
     """Return a square root of a covariance that may be singular."""
     values, vectors = np.linalg.eigh(covariance)
-    root: FloatArray = vectors * np.sqrt(np.maximum(values, 0))
-    return root
-
-
-def _pull_of(equations: AnchorEquations) -> FloatArray:
-    """Return the matrix that turns targets into the evidence's pull on the coefficients."""
-    design, units = equations.design, np.eye(len(equations.targets))
-    pulls = [Evidence.pull_of(design, unit, equations.covariance) for unit in units]
-    return np.array(pulls).reshape(len(units), design.shape[1])
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
 def _single(fits: NoisyBatch, number: int, null: NoisyPoint) -> NoisyFit:
     """Return one replicate of a batch as a fit of its own."""
     point = NoisyPoint(fits.coefficients[number], float(fits.rates[number]), null.asymmetry)
     here = NoisyEvaluation(
-        point=point,
-        log_likelihood=float(fits.objective[number]),
-        score=fits.score[number],
-        information=fits.information[number],
-        transition=float(fits.transition[number]),
+        float(fits.objective[number]),
+        fits.score[number],
+        fits.information[number],
+        point,
+        float(fits.transition[number]),
     )
     return NoisyFit(
         here=here,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, get_args
 
+from scipy.special import expit, logit
+
 from evenodds.errors import AnchorError
 from evenodds.inference.audit.as_evidence import check_stands_alone
 from evenodds.inference.bootstrap import Bootstrap, Calibration
@@ -81,13 +83,15 @@ class Boundary(NoiseAware[BoundaryStatistic]):
         companion = _companion(tested)
         if not tested.null.by_anchors:
             return (companion,)
+        stated = float(tested.statistic.equations.stated[0])
         return (
             tipping_point(
-                tested.null,
-                float(tested.statistic.equations.stated[0]),
+                tested.null.z,
+                lambda fall: float(expit(logit(stated) + fall * tested.null.standard_error)),
+                stated,
                 tested.alternative,
-                tested.reference,
-                tested.known.anchors.declared_error,
+                reference=tested.reference,
+                declared=tested.known.anchors.declared_error,
             ),
             companion,
             leave_one_out(tested.statistic, tested.equations, tested.alternative, tested.reference),

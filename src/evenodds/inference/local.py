@@ -15,11 +15,12 @@ from scipy.special import chdtrc, ndtri
 from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import (
-    DOUBT_BELOW,
     LEVEL,
+    doubt_check,
     groups_check,
     leave_one_out_check,
     range_check,
+    tipping_point,
 )
 from evenodds.inference.figure_data import spread_out
 from evenodds.inference.method import Known, Method, all_checks
@@ -97,8 +98,7 @@ class AnchorLine:
 
     def total_covariance(self, asymmetry: float) -> FloatArray:
         """Return the covariance of `noisy` about the line."""
-        total: FloatArray = self.covariance + self.error_share(asymmetry) ** 2 * self.error
-        return total
+        return self.covariance + self.error_share(asymmetry) ** 2 * self.error
 
     def standard_error(self, asymmetry: float, posterior: float = TOSS_UP) -> float:
         """Return the error of the line at a posterior."""
@@ -174,19 +174,13 @@ def line_check(line: AnchorLine, asymmetry: float) -> Diagnostic | None:
     if found is None:
         return None
     statistic, pvalue, worst = found
-    concern = pvalue < DOUBT_BELOW
-    message = (
-        f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst} is furthest "
-        "off. That anchor or the tolerance is wrong, or flips depend on the features."
-        if concern
-        else f"The anchors agree with each other (p = {pvalue:.2g})."
-    )
-    return Diagnostic(
-        name="anchors and curve",
-        message=message,
-        concern=concern,
-        statistic=statistic,
-        pvalue=pvalue,
+    return doubt_check(
+        "anchors and curve",
+        statistic,
+        pvalue,
+        doubt=f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst} is "
+        "furthest off. That anchor or the tolerance is wrong, or flips depend on the features.",
+        fine=f"The anchors agree with each other (p = {pvalue:.2g}).",
     )
 
 
@@ -204,25 +198,15 @@ def left_out_check(line: AnchorLine, alternative: Alternative) -> Diagnostic | N
 
 def tipping_check(line: AnchorLine, alternative: Alternative, declared: float) -> Diagnostic:
     """Say how far all anchors would have to be off, together, to change the verdict."""
-    z, share = line.z(0.0), max(line.error_share(0.0), 1e-3)
-    above, below = Reference().critical(LEVEL, alternative)
-    ends = {"two-sided": (below, above), "greater": (above,), "less": (below,)}
-    nearest = min(ends[alternative], key=lambda end: abs(end - z))
-    shift = (z - nearest) * line.standard_error(0.0) / share
-    rejected = pvalue_of(z, alternative) < LEVEL
-    outcome = "no longer reject uniform noise" if rejected else "reject uniform noise"
-    moved = TOSS_UP + shift
-    message = (
-        f"If the true posterior at the toss-ups were {moved:.2f} on average instead of 0.50, the "
-        f"test would {outcome} at 5%."
-        if 0 < moved < 1
-        else f"No error of the expert on the toss-ups would make the test {outcome} at 5%."
-    )
-    return Diagnostic(
-        name="tipping point",
-        statistic=shift,
-        concern=rejected and abs(shift) < declared,
-        message=message,
+    error = line.standard_error(0.0) / max(line.error_share(0.0), 1e-3)
+    return tipping_point(
+        line.z(0.0),
+        lambda fall: TOSS_UP + fall * error,
+        TOSS_UP,
+        alternative,
+        reference=Reference(),
+        declared=declared,
+        whose="toss-ups",
     )
 
 

@@ -206,7 +206,7 @@ def shape_blind(fit: NoisyFit, audit: AuditTerms) -> NoisyFit:
         score=lever @ rows_score[:n_nuisance],
         information=lever @ rows_information[:n_nuisance],
     )
-    return replace(fit, here=blind.with_part(own))
+    return replace(fit, here=blind + own)
 
 
 def nuisance_inverse(fit: NoisyFit) -> FloatArray:

@@ -249,8 +249,7 @@ def optimal_weights(covariance: FloatArray, design: FloatArray) -> FloatArray:
     leading = np.zeros(design.shape[1])
     leading[0] = 1
     weights, _ = nnls(root.T @ design.T, np.linalg.solve(root, leading))
-    normalised: FloatArray = weights / weights.sum()
-    return normalised
+    return np.asarray(weights / weights.sum())
 
 
 def check_weights(weights: Weights, anchors: Anchors) -> None:

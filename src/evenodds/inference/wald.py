@@ -8,7 +8,7 @@ from scipy.special import expit, ndtr
 
 from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
-from evenodds.inference.diagnostics import rows_check
+from evenodds.inference.diagnostics import doubt_check, rows_check
 from evenodds.inference.figure_data import CurveOnRows, sketch_plain, spread_out
 from evenodds.inference.method import Known, Method, all_checks
 from evenodds.inference.noise_aware import FittedRows
@@ -176,20 +176,15 @@ def check_anchors(anchors: Anchors, settings: Wald) -> None:
 def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
     """Say whether the curve is flattened as by noise, which the plain curve cannot follow."""
     statistic = flattening_statistic(rows, fit)
-    pvalue = float(ndtr(statistic))
-    concern = pvalue < FLATTENED_BELOW
-    if concern:
-        message = (
-            "The labels follow a curve flattened at its ends, as label noise makes it "
-            f"(z = {statistic:.1f}). The plain logistic curve of this test then moves even when "
-            "both classes are flipped equally often, unless rows lie evenly about the boundary; "
-            "with rare positives or skewed features it rejects far too often."
-        )
-    else:
-        message = (
-            f"No flattening of the curve such as noise makes was seen (z = {statistic:.1f}); "
-            "little noise may go unseen."
-        )
-    return Diagnostic(
-        name="curve", message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    return doubt_check(
+        "curve",
+        statistic,
+        float(ndtr(statistic)),
+        doubt="The labels follow a curve flattened at its ends, as label noise makes it "
+        f"(z = {statistic:.1f}). The plain logistic curve of this test then moves even when both "
+        "classes are flipped equally often, unless rows lie evenly about the boundary; with rare "
+        "positives or skewed features it rejects far too often.",
+        fine=f"No flattening of the curve such as noise makes was seen (z = {statistic:.1f}); "
+        "little noise may go unseen.",
+        below=FLATTENED_BELOW,
     )

@@ -15,14 +15,13 @@ of delta therefore holds the error of the index. ``delta`` is linear in the labe
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from evenodds.model.covariance import sum_by_group
 from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, is_step
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
-from evenodds.model.sums import shifted, symmetric_inverse
+from evenodds.model.sums import Sums, shifted, symmetric_inverse, weigh
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -177,8 +176,10 @@ class BendingDesign:
         return len(self.knots) + len(self.factors)
 
 
-class BendingSums:
+class BendingSums(Sums):
     """The normal equations of the weighted least squares."""
+
+    summed = ("score", "information")
 
     def __init__(self, design: BendingDesign) -> None:
         self.design = design
@@ -188,23 +189,20 @@ class BendingSums:
     def add(self, block: Block) -> None:
         base, columns = self.design.of(block.features)
         precision = 1 / (base * (1 - base))
-        if block.weights is not None:
-            precision *= block.weights
+        weigh(block, precision)
         weighted = columns * precision[:, None]
         self.score += weighted.T @ (block.labels - base)
         self.information += weighted.T @ columns
 
-    def merge(self, other: Self) -> None:
-        self.score += other.score
-        self.information += other.information
 
-
-class BendingVariance:
+class BendingVariance(Sums):
     """Variance of the scores: by the curve started from or the fitted one, whichever is larger.
 
     Where the first puts a plateau at the floor and the rows do not, its weights would promise
     far too much.
     """
+
+    summed = ("total",)
 
     def __init__(self, design: BendingDesign, added: FloatArray) -> None:
         self.design, self.added = design, added
@@ -215,16 +213,14 @@ class BendingVariance:
         fitted = base + columns @ self.added
         known = base * (1 - base)
         variance = np.maximum(known, fitted * (1 - fitted)) / known**2
-        if block.weights is not None:
-            variance *= block.weights
+        weigh(block, variance)
         self.total += (columns * variance[:, None]).T @ columns
 
-    def merge(self, other: Self) -> None:
-        self.total += other.total
 
-
-class GroupedBendingScores:
+class GroupedBendingScores(Sums):
     """Scores at the solution, summed within each group."""
+
+    summed = ("scores",)
 
     def __init__(self, design: BendingDesign, added: FloatArray, n_groups: int) -> None:
         self.design, self.added = design, added
@@ -233,12 +229,8 @@ class GroupedBendingScores:
     def add(self, block: Block) -> None:
         base, columns = self.design.of(block.features)
         weighted = (block.labels - base - columns @ self.added) / (base * (1 - base))
-        if block.weights is not None:
-            weighted *= block.weights
+        weigh(block, weighted)
         sum_by_group(self.scores, block, columns * weighted[:, None])
-
-    def merge(self, other: Self) -> None:
-        self.scores += other.scores
 
 
 @dataclass(frozen=True, slots=True)

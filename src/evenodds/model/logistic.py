@@ -227,8 +227,7 @@ class LogisticFit:
     @property
     def standard_errors(self) -> FloatArray:
         """Standard error of each coefficient."""
-        errors: FloatArray = np.sqrt(np.diagonal(self.covariance))
-        return errors
+        return np.sqrt(np.diagonal(self.covariance))
 
     def log_odds(self, points: FloatArray) -> FloatArray:
         """Return the fitted log-odds at points given on the scale of the data."""

@@ -87,26 +87,22 @@ class LogOddsLink:
     linear: bool = False
 
     def posterior(self, scores: FloatArray) -> FloatArray:
-        posterior: FloatArray = expit(self.scale * scores)
-        return posterior
+        return expit(self.scale * scores)
 
     def score(self, posterior: FloatArray) -> FloatArray:
-        score: FloatArray = logit(posterior) / self.scale
-        return score
+        return logit(posterior) / self.scale
 
     def noisy_scores(self, scores: FloatArray, noise: ClassConditionalNoise) -> FloatArray:
         # log of (beta + (1 - alpha) e^g) / (1 - beta + alpha e^g), without the overflow.
         log_odds = self.scale * scores
         kept, lost, gained, spared = _log_rates(noise)
         above = np.logaddexp(gained, kept + log_odds)
-        noisy: FloatArray = (above - np.logaddexp(spared, lost + log_odds)) / self.scale
-        return noisy
+        return (above - np.logaddexp(spared, lost + log_odds)) / self.scale
 
     def noisy_slopes(self, scores: FloatArray, noise: ClassConditionalNoise) -> FloatArray:
         log_odds = self.scale * scores
         kept, lost, gained, spared = _log_rates(noise)
-        slopes: FloatArray = expit(log_odds + kept - gained) - expit(log_odds + lost - spared)
-        return slopes
+        return expit(log_odds + kept - gained) - expit(log_odds + lost - spared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,28 +264,23 @@ def _modified_huber_slope(m: FloatArray) -> FloatArray:
 
 
 def _logistic(m: FloatArray) -> FloatArray:
-    value: FloatArray = np.logaddexp(0, -m)
-    return value
+    return np.logaddexp(0, -m)
 
 
 def _logistic_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -expit(-m)
-    return slope
+    return -expit(-m)
 
 
 def _exponential(m: FloatArray) -> FloatArray:
-    value: FloatArray = np.exp(-m)
-    return value
+    return np.exp(-m)
 
 
 def _exponential_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -np.exp(-m)
-    return slope
+    return -np.exp(-m)
 
 
 def _squared(m: FloatArray) -> FloatArray:
-    value: FloatArray = (1 - m) ** 2
-    return value
+    return (1 - m) ** 2
 
 
 def _squared_slope(m: FloatArray) -> FloatArray:
@@ -297,13 +288,11 @@ def _squared_slope(m: FloatArray) -> FloatArray:
 
 
 def _savage(m: FloatArray) -> FloatArray:
-    value: FloatArray = expit(-2 * m) ** 2
-    return value
+    return expit(-2 * m) ** 2
 
 
 def _savage_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -4 * expit(-2 * m) ** 2 * expit(2 * m)
-    return slope
+    return -4 * expit(-2 * m) ** 2 * expit(2 * m)
 
 
 def _unhinged(m: FloatArray) -> FloatArray:
@@ -323,13 +312,11 @@ def _ramp_slope(m: FloatArray) -> FloatArray:
 
 
 def _sigmoid(m: FloatArray) -> FloatArray:
-    value: FloatArray = expit(-m)
-    return value
+    return expit(-m)
 
 
 def _sigmoid_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -expit(-m) * expit(m)
-    return slope
+    return -expit(-m) * expit(m)
 
 
 _LINEAR: Final = LinearLink()

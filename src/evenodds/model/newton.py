@@ -35,6 +35,16 @@ class Evaluation:
     score: FloatArray
     information: FloatArray
 
+    def __add__(self, other: "Evaluation") -> "Evaluation":
+        return Evaluation(
+            self.log_likelihood + other.log_likelihood,
+            self.score + other.score,
+            self.information + other.information,
+        )
+
+    def __neg__(self) -> "Evaluation":
+        return Evaluation(-self.log_likelihood, -self.score, -self.information)
+
 
 class Likelihood(Protocol):
     """What the solver climbs."""
@@ -203,12 +213,11 @@ def with_secant(inverse: FloatArray, step: FloatArray, change: FloatArray) -> Fl
         return inverse
     product = inverse @ change
     factor = (1 + change @ product / slope) / slope
-    updated: FloatArray = (
+    return (
         inverse
         + factor * np.outer(step, step)
         - (np.outer(product, step) + np.outer(step, product)) / slope
     )
-    return updated
 
 
 def _newton_step(here: Evaluation) -> FloatArray | None:

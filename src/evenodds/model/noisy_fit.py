@@ -13,7 +13,6 @@ bounds, and starts from several noise rates (`noisy_starts`).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from evenodds.model.bounded_scoring import (
 )
 from evenodds.model.newton import with_secant
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem
-from evenodds.model.sums import shifted, symmetric_inverse
+from evenodds.model.sums import Sums, counts_of, shifted, symmetric_inverse
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -140,8 +139,7 @@ def _penalty(
     square = np.einsum("bi,ij,bj->b", slopes, precision[1:, 1:], slopes)[:, None]
     quadratic = precision[0, 0] * intercept**2 + steep * (2 * intercept * mixed + steep * square)
     along = np.einsum("bi,bi->b", pull[:, 1:], slopes)[:, None]
-    penalty: FloatArray = quadratic / 2 - pull[:, :1] * intercept - along * steep
-    return penalty
+    return np.asarray(quadratic / 2 - pull[:, :1] * intercept - along * steep)
 
 
 @lru_cache(maxsize=16)
@@ -156,8 +154,10 @@ def _log_chances(
     return np.log(chances), np.log1p(-chances)
 
 
-class IndexMoments:
+class IndexMoments(Sums):
     """Mean and spread of an index over rows."""
+
+    summed = ("sums",)
 
     def __init__(self, slopes: FloatArray, shift: FloatArray | None) -> None:
         self.slopes, self.shift = slopes, shift
@@ -165,11 +165,8 @@ class IndexMoments:
 
     def add(self, block: Block) -> None:
         index = shifted(block.features, self.shift) @ self.slopes
-        weights = np.ones(len(index)) if block.weights is None else block.weights
+        weights = counts_of(block)
         self.sums += (weights.sum(), weights @ index, weights @ index**2)
-
-    def merge(self, other: Self) -> None:
-        self.sums += other.sums
 
     @property
     def mean(self) -> float:
@@ -188,8 +185,10 @@ def spread_of(weight: float, total: float, squares: float) -> float:
     return float(np.sqrt(variance)) if variance > 0 else 1.0
 
 
-class IndexCounts:
+class IndexCounts(Sums):
     """Positive and negative labels in bins of a standardised index."""
+
+    summed = ("positives", "negatives")
 
     def __init__(
         self, slopes: FloatArray, shift: FloatArray | None, mean: float, spread: float
@@ -201,13 +200,9 @@ class IndexCounts:
     def add(self, block: Block) -> None:
         index = shifted(block.features, self.shift) @ self.slopes
         bins = bins_of((index - self.mean) / self.spread)
-        weights = np.ones(len(index)) if block.weights is None else block.weights
+        weights = counts_of(block)
         self.positives += np.bincount(bins, weights * block.labels, BINS)
         self.negatives += np.bincount(bins, weights * (1 - block.labels), BINS)
-
-    def merge(self, other: Self) -> None:
-        self.positives += other.positives
-        self.negatives += other.negatives
 
 
 def bins_of(standardised: FloatArray) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":

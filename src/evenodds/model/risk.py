@@ -7,7 +7,7 @@ them. What each needs and gives is on the page docs/robust.md.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from evenodds.model.losses import (
     margin_losses,
     signs_and_scores,
 )
-from evenodds.model.sums import ColumnMoments, shifted
+from evenodds.model.sums import ColumnMoments, Sums, counts_of, shifted
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.read import read_data
@@ -386,12 +386,13 @@ class LinearScore:
                 f"points has shape {known.shape} but the score was fitted to {n_features} "
                 f"features: give an array of shape (n_points, {n_features})."
             )
-        scores: FloatArray = self.coefficients[0] + known @ self.coefficients[1:]
-        return scores
+        return np.asarray(self.coefficients[0] + known @ self.coefficients[1:])
 
 
-class RiskSum:
+class RiskSum(Sums):
     """Total loss at some coefficients (intercept first), and its slope."""
+
+    summed = ("total", "slope")
 
     def __init__(self, loss: Loss, coefficients: FloatArray, shift: FloatArray | None) -> None:
         self.loss = loss
@@ -403,18 +404,12 @@ class RiskSum:
     def add(self, block: Block) -> None:
         features = shifted(block.features, self.shift)
         scores = features @ self.coefficients[1:] + self.coefficients[0]
-        values = self.loss.values(scores, block.labels)
-        slopes = self.loss.slopes(scores, block.labels)
-        if block.weights is not None:
-            values = values * block.weights
-            slopes = slopes * block.weights
+        counts = counts_of(block)
+        values = self.loss.values(scores, block.labels) * counts
+        slopes = self.loss.slopes(scores, block.labels) * counts
         self.total += float(values.sum())
         self.slope[0] += slopes.sum()
         self.slope[1:] += slopes @ features
-
-    def merge(self, other: Self) -> None:
-        self.total += other.total
-        self.slope += other.slope
 
 
 def minimise_risk(
@@ -499,8 +494,7 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
     root = np.linalg.cholesky(_second_moments(moments))
 
     def outside(inside: FloatArray) -> FloatArray:
-        coefficients: FloatArray = solve_triangular(root, inside, lower=True, trans=1)
-        return coefficients
+        return solve_triangular(root, inside, lower=True, trans=1)
 
     def risk(inside: FloatArray) -> tuple[float, FloatArray]:
         with np.errstate(over="ignore", invalid="ignore"):

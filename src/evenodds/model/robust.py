@@ -38,14 +38,12 @@ class RobustCurve:
 
     def log_odds(self, features: FloatArray) -> FloatArray:
         """Return the clean log-odds."""
-        log_odds: FloatArray = self.coefficients[0] + features @ self.coefficients[1:]
-        return log_odds
+        return np.asarray(self.coefficients[0] + features @ self.coefficients[1:])
 
     def posterior(self, features: FloatArray) -> FloatArray:
         """Return the probability of being truly positive."""
         with np.errstate(over="ignore"):
-            posterior: FloatArray = 1 / (1 + np.exp(-self.log_odds(features)))
-        return posterior
+            return 1 / (1 + np.exp(-self.log_odds(features)))
 
     def flip_probability(self, features: FloatArray, labels: FloatArray) -> FloatArray:
         """Return the probability that the given label (0 or 1) is not the true one."""
@@ -55,8 +53,7 @@ class RobustCurve:
         wrong_zeros = self.alpha * clean
         given = np.where(labels == 1, noisy, 1 - noisy)
         wrong = np.where(labels == 1, wrong_ones, wrong_zeros)
-        share: FloatArray = np.divide(wrong, given, out=np.zeros_like(wrong), where=given > 0)
-        return share
+        return np.divide(wrong, given, out=np.zeros_like(wrong), where=given > 0)
 
 
 def fit_robust(
