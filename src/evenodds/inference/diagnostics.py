@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
-from evenodds.inference.noise_aware import BoundaryStatistic, grouped_scores
+from evenodds.inference.noise_aware import BoundaryStatistic, free_directions, grouped_scores
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Diagnostic
@@ -434,16 +434,12 @@ def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> 
     if audit is None:
         return None
     score, precision = audit.rates_at(fit.point)
-    n_parameters = len(fit.point.coefficients)
-    n_free = evidence.basis.shape[1]
     # Free coefficients, tau and Delta; how alpha and beta move with them.
-    basis = np.zeros((n_parameters + 2, n_free + 2))
-    basis[:n_parameters, :n_free] = evidence.basis
-    basis[n_parameters:, n_free:] = np.eye(2)
-    moves = np.zeros((2, n_free + 2))
+    basis = free_directions(evidence, 2)
+    moves = np.zeros((2, basis.shape[1]))
     moves[:, -2:] = [[1, -0.5], [1, 0.5]]
     prior = np.zeros_like(fit.here.information)
-    prior[:n_parameters, :n_parameters] = evidence.precision
+    prior[:-2, :-2] = evidence.precision
     total = basis.T @ (fit.here.information + prior) @ basis
     shared = precision @ moves
     covariance = precision - shared @ symmetric_inverse(total) @ shared.T

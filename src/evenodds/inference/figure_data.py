@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from evenodds.inference.multiplicity import wilson_interval
-from evenodds.inference.noise_aware import grouped_scores, nuisance_inverse
+from evenodds.inference.noise_aware import crossings, grouped_scores
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import AnchorPosition, CurveBin, Plane, Sketch
 from evenodds.model.curve_shape import (
@@ -81,20 +81,10 @@ def anchor_positions(
     fit: NoisyFit, equations: AnchorEquations, group_scores: FloatArray | None
 ) -> tuple[AnchorPosition, ...]:
     """Return what the rows say of each anchor: the boundary statistic of that anchor alone."""
-    design, n_parameters = equations.design, len(fit.point.coefficients)
-    if len(design) == 0:
-        return ()
-    inverse = nuisance_inverse(fit)
-    levers = design @ inverse[:n_parameters]
-    steps = levers @ fit.here.score[: len(inverse)]
-    distances = design @ fit.point.coefficients + steps - equations.targets
-    if group_scores is None:
-        variances = np.einsum("ij,ij->i", levers[:, :n_parameters], design)
-    else:
-        variances = ((group_scores[:, : len(inverse)] @ levers.T) ** 2).sum(axis=0)
+    _, distances, errors = crossings(fit, equations, group_scores)
     stated = equations.stated
-    errors = stated * (1 - stated) * np.sqrt(variances + equations.covariance.diagonal())
-    return spread_out(stated, expit(equations.targets + distances), errors)
+    posteriors = expit(equations.targets + distances)
+    return spread_out(stated, posteriors, stated * (1 - stated) * errors)
 
 
 def spread_out(

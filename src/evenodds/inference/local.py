@@ -54,11 +54,11 @@ class AnchorLine:
     error: FloatArray
 
     @classmethod
-    def of(cls, anchors: Anchors, noisy: FloatArray, covariance: FloatArray) -> "AnchorLine":
+    def of(cls, anchors: Anchors, found: LocalPosteriors) -> "AnchorLine":
         """Set what the labels say beside what was stated; 0 and 1 are read as exact."""
         inside = (anchors.posterior > 0) & (anchors.posterior < 1)
         error = anchors.error_covariance() * np.outer(inside, inside)
-        return cls(anchors.posterior, noisy, covariance, error)
+        return cls(anchors.posterior, found.posterior, found.covariance, error)
 
     @property
     def has_slope(self) -> bool:
@@ -213,15 +213,14 @@ def tipping_check(line: AnchorLine, alternative: Alternative, declared: float) -
 def bandwidth_check(
     chosen: float,
     pvalue: float,
-    others: dict[float, float | None],
+    others: dict[float, float],
 ) -> Diagnostic:
-    """Say whether another bandwidth would change the verdict."""
-    said = {width: p for width, p in others.items() if p is not None}
-    differ = any((p < LEVEL) != (pvalue < LEVEL) for p in said.values())
-    tried = " and ".join(f"{p:.2g} at {width:.2g}" for width, p in said.items())
+    """Say whether another bandwidth, of those with rows enough, would change the verdict."""
+    differ = any((p < LEVEL) != (pvalue < LEVEL) for p in others.values())
+    tried = " and ".join(f"{p:.2g} at {width:.2g}" for width, p in others.items())
     verdict = "the verdict depends on it" if differ else "the verdict is the same"
     message = f"The bandwidth is {chosen:.2g} spreads of the features"
-    message += f"; the p-value is {tried}: {verdict}." if said else "; no other could be tried."
+    message += f"; the p-value is {tried}: {verdict}." if others else "; no other could be tried."
     return Diagnostic(name="bandwidth", message=message, concern=differ, statistic=chosen)
 
 
@@ -335,25 +334,32 @@ class Local(Method):
 
     def line(self, rows: Rows, anchors: Anchors) -> AnchorLine:
         """Return all that the statistic needs, for simulations."""
-        near, found = self._fit(rows, anchors)
-        return near.line(found)
+        _, _, found = self._fit(rows, anchors)
+        return AnchorLine.of(anchors, found)
 
-    def _fit(self, rows: Rows, anchors: Anchors) -> "tuple[AnchoredRows, LocalPosteriors]":
+    def _fit(self, rows: Rows, anchors: Anchors) -> tuple[LocalRows, FloatArray, LocalPosteriors]:
         """Fit around every anchor; refused where hardly any row is near one."""
-        near = AnchoredRows.of(rows, anchors, self.kernel)
-        found = near.posteriors(self.bandwidth or near.held.bandwidth(self.kernel))
+        points = anchors.points_for(rows.feature_names, rows.n_features)
+        check_stated(anchors)
+        refuse_contradictions(anchors, points)
+        held = hold_locally(rows, INSTEAD)
+        found = held.posteriors(points, self.bandwidth or held.bandwidth(self.kernel), self.kernel)
         refuse_lonely(found, rows.n_features)
-        return near, found
+        return held, points, found
 
     def run(self, rows: Rows, known: Known, alternative: Alternative) -> AsymmetryTestResult:
         anchors = self.anchors_of(known)
-        near, found = self._fit(rows, anchors)
-        line, width = near.line(found), found.bandwidth
+        held, points, found = self._fit(rows, anchors)
+        line, width = AnchorLine.of(anchors, found), found.bandwidth
         endless = replace(line, covariance=np.zeros_like(line.covariance))
         profile = trace_line(line.z, 2 * line.height() - 1)
         pvalue = pvalue_of(line.z(0.0), alternative)
         rates = flip_rates(line, profile.estimate)
-        others = {factor * width: near.pvalue(factor * width, alternative) for factor in ASIDE}
+        others: dict[float, float] = {}
+        for aside in (factor * width for factor in ASIDE):
+            nearby = held.posteriors(points, aside, self.kernel)
+            if (nearby.effective_rows >= rows_needed(rows.n_features)).all():
+                others[aside] = pvalue_of(AnchorLine.of(anchors, nearby).z(0.0), alternative)
         share = 1.0 if line.slope is None else max(line.error_share(0.0), 1e-3)
         checks = [
             tipping_check(line, alternative, anchors.declared_error),
@@ -362,7 +368,7 @@ class Local(Method):
             line_check(line, profile.estimate),
             rates_check(rates, line),
             nearby_check(found, rows.n_features),
-            range_check(rows, near.points),
+            range_check(rows, points),
             groups_check(rows),
         ]
         errors = np.sqrt(line.total_covariance(0.0).diagonal()) / share
@@ -389,39 +395,6 @@ class Local(Method):
             flip_rates=rates,
             **self.asked(rows, known, alternative, settings),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnchoredRows:
-    """Rows in memory with the anchors to fit at."""
-
-    held: LocalRows
-    anchors: Anchors
-    points: FloatArray
-    kernel: str
-
-    @classmethod
-    def of(cls, rows: Rows, anchors: Anchors, kernel: str) -> "AnchoredRows":
-        """Check the anchors, then bring the rows into memory."""
-        points = anchors.points_for(rows.feature_names, rows.n_features)
-        check_stated(anchors)
-        refuse_contradictions(anchors, points)
-        return cls(hold_locally(rows, INSTEAD), anchors, points, kernel)
-
-    def posteriors(self, bandwidth: float) -> LocalPosteriors:
-        """Fit at every anchor."""
-        return self.held.posteriors(self.points, bandwidth, self.kernel)
-
-    def line(self, found: LocalPosteriors) -> AnchorLine:
-        """Set the fits beside what was stated."""
-        return AnchorLine.of(self.anchors, found.posterior, found.covariance)
-
-    def pvalue(self, bandwidth: float, alternative: Alternative) -> float | None:
-        """Return the p-value at another bandwidth; None where rows are too few for it."""
-        found = self.posteriors(bandwidth)
-        if (found.effective_rows < rows_needed(self.points.shape[1])).any():
-            return None
-        return pvalue_of(self.line(found).z(0.0), alternative)
 
 
 def _unmixed(noisy: FloatArray | float, share: float) -> FloatArray:

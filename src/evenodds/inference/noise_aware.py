@@ -155,21 +155,11 @@ def boundary_direction(
     One scoring step from the null fit, without the evidence, estimates the log-odds at the
     weighted anchor; its variance is that of the curve plus that of the anchors.
     """
-    n_parameters = len(fit.point.coefficients)
-    inverse = nuisance_inverse(fit)
-    n_nuisance = len(inverse)
-    contrast = np.zeros(n_nuisance)
-    contrast[:n_parameters] = equation.design[0]
-    lever = inverse @ contrast
-    estimate = contrast[:n_parameters] @ fit.point.coefficients
-    distance = float(estimate + lever @ fit.here.score[:n_nuisance] - equation.targets[0])
-    if group_scores is None:
-        curve_variance = float(contrast @ lever)
-    else:
-        curve_variance = float(((group_scores[:, :n_nuisance] @ lever) ** 2).sum())
-    standard_error = float(np.sqrt(curve_variance + equation.covariance[0, 0]))
+    levers, distances, errors = crossings(fit, equation, group_scores)
+    distance, standard_error = float(distances[0]), float(errors[0])
     # A higher hypothesised asymmetry explains positive labels away and lowers the log-odds.
-    slope = -float(lever @ (fit.here.information @ asymmetry_direction(fit))[:n_nuisance])
+    pulled = (fit.here.information @ asymmetry_direction(fit))[: levers.shape[1]]
+    slope = -float(levers[0] @ pulled)
     return Direction(
         z=distance / standard_error,
         slope=slope / standard_error,
@@ -179,6 +169,21 @@ def boundary_direction(
         anchor_error=float(np.sqrt(equation.covariance[0, 0])),
         by_anchors=True,
     )
+
+
+def crossings(
+    fit: NoisyFit, equations: AnchorEquations, group_scores: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return, for each equation by itself, the lever of the score, the distance and its error."""
+    n_parameters, inverse = len(fit.point.coefficients), nuisance_inverse(fit)
+    levers = (inverse[:, :n_parameters] @ equations.design.T).T
+    steps = levers @ fit.here.score[: len(inverse)]
+    distances = equations.design @ fit.point.coefficients + steps - equations.targets
+    if group_scores is None:
+        variances = np.einsum("ij,ij->i", levers[:, :n_parameters], equations.design)
+    else:
+        variances = ((group_scores[:, : len(inverse)] @ levers.T) ** 2).sum(axis=0)
+    return levers, distances, np.sqrt(variances + equations.covariance.diagonal())
 
 
 def shape_blind(fit: NoisyFit, audit: AuditTerms) -> NoisyFit:
@@ -235,17 +240,21 @@ def joint_direction(
     return more_beta if more_beta.z > -more_alpha.z else more_alpha
 
 
+def free_directions(evidence: Evidence, n_rates: int) -> FloatArray:
+    """Return the directions of (theta, tau, Delta) along free coefficients and leading rates."""
+    n_parameters, n_free = evidence.basis.shape
+    directions = np.zeros((n_parameters + 2, n_free + n_rates))
+    directions[:n_parameters, :n_free] = evidence.basis
+    directions[n_parameters : n_parameters + n_rates, n_free:] = np.eye(n_rates)
+    return directions
+
+
 def _efficient_score(
     fit: NoisyFit, evidence: Evidence, target: FloatArray, group_scores: FloatArray | None
 ) -> Direction:
     """Return the score along `target`, less what the nuisance parameters explain of it."""
     n_parameters = len(fit.point.coefficients)
-    # Coordinates: free coefficients, then tau if it is free.
-    n_free = evidence.basis.shape[1]
-    nuisance = np.zeros((n_parameters + 2, n_free + fit.rate_is_free))
-    nuisance[:n_parameters, :n_free] = evidence.basis
-    if fit.rate_is_free:
-        nuisance[n_parameters, n_free] = 1
+    nuisance = free_directions(evidence, int(fit.rate_is_free))
     rows_information = fit.here.information
     prior = nuisance[:n_parameters].T @ evidence.precision @ nuisance[:n_parameters]
     inverse = symmetric_inverse(nuisance.T @ rows_information @ nuisance + prior)

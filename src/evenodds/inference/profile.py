@@ -259,7 +259,8 @@ def tabulate(z: Z, estimate: float, limits: tuple[float, float]) -> Profile:
         for level in EXACT_LEVELS:
             critical = float(-ndtri((1 - level) / 2))
             crossing = _where(z, estimate, end, critical)
-            knots[crossing] = z(crossing) if crossing == end else _signed(critical, limit, estimate)
+            signed = -critical if limit > estimate else critical
+            knots[crossing] = z(crossing) if crossing == end else signed
     return Profile(*_thinned(knots, keep=(0.0, estimate)), estimate)
 
 
@@ -406,10 +407,6 @@ def _where(z: Z, start: float, limit: float, size: float) -> float:
     if start == limit or abs(z(limit)) <= size:
         return limit
     return float(brentq(lambda delta: abs(z(delta)) - size, start, limit, xtol=1e-15, rtol=1e-14))
-
-
-def _signed(critical: float, limit: float, estimate: float) -> float:
-    return -critical if limit > estimate else critical
 
 
 def _thinned(

@@ -14,6 +14,7 @@ of delta therefore holds the error of the index. ``delta`` is linear in the labe
 ``1/(p_0 (1 - p_0))``, so it exists always and is close to normal (theory page, "Contours").
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +60,8 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     With many rows the search is done on a sample; what is left to do on all of them is little.
     """
     small = problem.small
-    ends = [_climb(small, _start(plain_coefficients, *rates)) for rates in START_RATES]
+    starts = [_point(plain_coefficients / (1 - sum(rates)), rates) for rates in START_RATES]
+    ends = [_climb(small, start) for start in starts]
     smooth = [end for end in ends if not is_step(end)]
     if not smooth:
         clean = NoisyPoint(plain_coefficients, LEAST_RATE, 0.0)
@@ -70,11 +72,7 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     return FreeCurve(best, plain=False)
 
 
-def _start(coefficients: FloatArray, alpha: float, beta: float) -> NoisyPoint:
-    return _point(coefficients / (1 - alpha - beta), np.array([alpha, beta]))
-
-
-def _point(coefficients: FloatArray, rates: FloatArray) -> NoisyPoint:
+def _point(coefficients: FloatArray, rates: Iterable[float]) -> NoisyPoint:
     """Return the curve with these flip rates (alpha, beta)."""
     alpha, beta = (float(rate) for rate in rates)
     return NoisyPoint(coefficients, (alpha + beta) / 2, beta - alpha)

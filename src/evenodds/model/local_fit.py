@@ -244,13 +244,7 @@ def _sample(around: Surroundings) -> Surroundings:
     if len(around) <= MOST_FITTED:
         return around
     rng = np.random.default_rng(SEED)
-    kept = np.sort(rng.permutation(len(around))[:MOST_FITTED])
-    return Surroundings(
-        features=around.features[kept],
-        labels=around.labels[kept],
-        weights=None if around.weights is None else around.weights[kept],
-        groups=None if around.groups is None else around.groups[kept],
-    )
+    return around.take(np.sort(rng.permutation(len(around))[:MOST_FITTED]))
 
 
 # Influences of all points on a run of rows are held at a time; this many numbers at most.

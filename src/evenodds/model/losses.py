@@ -46,17 +46,13 @@ def signs_and_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, 
     InputError
         If there are more of one than of the other; a single one serves all of the other.
     """
-    signs, known = signs_of(labels), np.asarray(scores, dtype=np.float64)
+    signs = np.where(check_zero_one(labels), 1.0, -1.0)
+    known = np.asarray(scores, dtype=np.float64)
     if signs.ndim and known.ndim and signs.shape != known.shape:
         raise InputError(
             f"there are {known.size} scores but {signs.size} labels: give one label a score."
         )
     return signs, known
-
-
-def signs_of(labels: ArrayLike) -> FloatArray:
-    """Return 0/1 labels as -1/+1."""
-    return np.where(check_zero_one(labels), 1.0, -1.0)
 
 
 class Link(Protocol):
@@ -131,6 +127,8 @@ def _log_rates(noise: ClassConditionalNoise) -> tuple[float, float, float, float
     return float(np.log1p(-noise.alpha)), lost, gained, float(np.log1p(-noise.beta))
 
 
+Psi = Callable[[FloatArray], FloatArray]
+
 # How far from 0 the symmetry of a loss is looked at, and in how many steps.
 REACH = 10.0
 STEPS = 4001
@@ -203,8 +201,8 @@ class MarginLoss:
     """
 
     name: str
-    psi: Callable[[FloatArray], FloatArray]
-    psi_slope: Callable[[FloatArray], FloatArray]
+    psi: Psi
+    psi_slope: Psi
     convex: bool = False
     linear_odd: bool = False
     symmetry_constant: float | None = None
@@ -319,65 +317,33 @@ def _sigmoid_slope(m: FloatArray) -> FloatArray:
     return -expit(-m) * expit(m)
 
 
-_LINEAR: Final = LinearLink()
-_HALF_LOG_ODDS: Final = LogOddsLink(scale=2)
+_CONVEX: Final[dict[str, Any]] = {"convex": True}
+_ODD: Final[dict[str, Any]] = {"convex": True, "linear_odd": True}
+_BOUNDED: Final[dict[str, Any]] = {"symmetry_constant": 1.0}
+_LINEAR: Final[dict[str, Any]] = {"link": LinearLink()}
+_HALF_LOG_ODDS: Final[dict[str, Any]] = {"link": LogOddsLink(scale=2)}
 
 # First those with psi(m) + psi(-m) = K, then those without.
-_LOSSES: Final = (
-    MarginLoss(name="zero-one", psi=_zero_one, psi_slope=_flat, symmetry_constant=1.0),
-    MarginLoss(name="sigmoid", psi=_sigmoid, psi_slope=_sigmoid_slope, symmetry_constant=1.0),
-    MarginLoss(name="ramp", psi=_ramp, psi_slope=_ramp_slope, symmetry_constant=1.0),
-    MarginLoss(
-        name="unhinged",
-        psi=_unhinged,
-        psi_slope=_unhinged_slope,
-        convex=True,
-        linear_odd=True,
-        symmetry_constant=2.0,
-    ),
-    MarginLoss(
-        name="logistic",
-        psi=_logistic,
-        psi_slope=_logistic_slope,
-        convex=True,
-        linear_odd=True,
-        link=LogOddsLink(),
-    ),
-    MarginLoss(
-        name="exponential",
-        psi=_exponential,
-        psi_slope=_exponential_slope,
-        convex=True,
-        link=_HALF_LOG_ODDS,
-    ),
-    MarginLoss(
-        name="squared",
-        psi=_squared,
-        psi_slope=_squared_slope,
-        convex=True,
-        linear_odd=True,
-        link=_LINEAR,
-    ),
-    MarginLoss(name="hinge", psi=_hinge, psi_slope=_hinge_slope, convex=True),
-    MarginLoss(
-        name="squared hinge",
-        psi=_squared_hinge,
-        psi_slope=_squared_hinge_slope,
-        convex=True,
-        link=_LINEAR,
-    ),
-    MarginLoss(
-        name="modified Huber",
-        psi=_modified_huber,
-        psi_slope=_modified_huber_slope,
-        convex=True,
-        linear_odd=True,
-        link=_LINEAR,
-    ),
-    MarginLoss(name="savage", psi=_savage, psi_slope=_savage_slope, link=_HALF_LOG_ODDS),
+_LOSSES: Final[tuple[tuple[str, Psi, Psi, dict[str, Any]], ...]] = (
+    ("zero-one", _zero_one, _flat, _BOUNDED),
+    ("sigmoid", _sigmoid, _sigmoid_slope, _BOUNDED),
+    ("ramp", _ramp, _ramp_slope, _BOUNDED),
+    ("unhinged", _unhinged, _unhinged_slope, {**_ODD, "symmetry_constant": 2.0}),
+    ("logistic", _logistic, _logistic_slope, {**_ODD, "link": LogOddsLink()}),
+    ("exponential", _exponential, _exponential_slope, _CONVEX | _HALF_LOG_ODDS),
+    ("squared", _squared, _squared_slope, _ODD | _LINEAR),
+    ("hinge", _hinge, _hinge_slope, _CONVEX),
+    ("squared hinge", _squared_hinge, _squared_hinge_slope, _CONVEX | _LINEAR),
+    ("modified Huber", _modified_huber, _modified_huber_slope, _ODD | _LINEAR),
+    ("savage", _savage, _savage_slope, _HALF_LOG_ODDS),
 )
 
-margin_losses: Final = MappingProxyType({loss.name: loss for loss in _LOSSES})
+margin_losses: Final = MappingProxyType(
+    {
+        name: MarginLoss(name=name, psi=psi, psi_slope=psi_slope, **facts)
+        for name, psi, psi_slope, facts in _LOSSES
+    }
+)
 
 
 def find_loss(loss: Any) -> Loss:

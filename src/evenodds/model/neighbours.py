@@ -10,7 +10,7 @@ needs one transcendental function and three matrix products for all points of th
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -151,16 +151,23 @@ class Surroundings:
         groups: IntArray | None = None,
     ) -> "Surroundings":
         """Hold rows, with a tree where they are many; rows of no weight are left out."""
+        held = cls(features, labels, weights, groups)
         if weights is not None and not weights.all():
-            counted = weights > 0
-            features, labels, weights = features[counted], labels[counted], weights[counted]
-            groups = None if groups is None else groups[counted]
-        tree = None
-        if len(features) >= TREE_FROM:
-            from scipy.spatial import cKDTree
+            held = held.take(np.flatnonzero(weights > 0))
+        if len(held) < TREE_FROM:
+            return held
+        from scipy.spatial import cKDTree
 
-            tree = cKDTree(features)
-        return cls(features, labels, weights, groups, tree)
+        return replace(held, tree=cKDTree(held.features))
+
+    def take(self, rows: IntArray) -> "Surroundings":
+        """Return some of the rows, without a tree."""
+        return Surroundings(
+            self.features[rows],
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.groups is None else self.groups[rows],
+        )
 
     def __len__(self) -> int:
         return len(self.labels)

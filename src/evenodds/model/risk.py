@@ -25,7 +25,7 @@ from evenodds.model.losses import (
     margin_losses,
     signs_and_scores,
 )
-from evenodds.model.sums import ColumnMoments, Sums, counts_of, shifted
+from evenodds.model.sums import ColumnMoments, Sums, counts_of, shifted, unshifted
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.read import read_data
@@ -315,28 +315,16 @@ def endless(loss: Loss) -> ConvergenceError:
 
 def _descend_from(risk: Risk, start: FloatArray, radius: float | None) -> Minimum:
     """Return the minimum reached from one start."""
-    if radius is None:
-        result = minimize(
-            risk,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            callback=_stop_far_out,
-            options={"ftol": LAST_GAIN, "gtol": 1e-10, "maxiter": PATIENCE},
+    options = {"ftol": LAST_GAIN, "gtol": 1e-10, "maxiter": PATIENCE}
+    search: dict[str, Any] = {"method": "L-BFGS-B", "callback": _stop_far_out, "options": options}
+    if radius is not None:
+        within = NonlinearConstraint(
+            lambda place: place @ place, -np.inf, radius**2, jac=lambda place: 2 * place
         )
-        return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS["L-BFGS-B"])
-    within = NonlinearConstraint(
-        lambda place: place @ place, -np.inf, radius**2, jac=lambda place: 2 * place
-    )
-    result = minimize(
-        risk,
-        start,
-        jac=True,
-        method="SLSQP",
-        constraints=[within],
-        options={"ftol": LAST_GAIN_WITHIN, "maxiter": PATIENCE},
-    )
-    return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS["SLSQP"])
+        options = {"ftol": LAST_GAIN_WITHIN, "maxiter": PATIENCE}
+        search = {"method": "SLSQP", "constraints": [within], "options": options}
+    result = minimize(risk, start, jac=True, **search)
+    return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS[search["method"]])
 
 
 def _stop_far_out(xk: FloatArray) -> None:
@@ -508,11 +496,8 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
 
     least_squares = solve_triangular(root, _signed_mean(moments), lower=True)
     best = descend(risk, least_squares, loss, radius)
-    coefficients = outside(best.place)
-    if shift is not None:
-        coefficients[0] -= shift @ coefficients[1:]
     return LinearScore(
-        coefficients=coefficients,
+        coefficients=unshifted(outside(best.place), shift),
         risk=best.risk,
         root_mean_square=float(np.linalg.norm(best.place)),
         loss=loss.name,

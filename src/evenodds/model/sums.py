@@ -137,6 +137,14 @@ def shifted(features: FloatArray, shift: FloatArray | None) -> FloatArray:
     return features if shift is None else features - shift
 
 
+def unshifted(coefficients: FloatArray, shift: FloatArray | None) -> FloatArray:
+    """Return coefficients (intercept first) of shifted features as those of the data."""
+    moved = coefficients.copy()
+    if shift is not None:
+        moved[0] -= shift @ moved[1:]
+    return moved
+
+
 def fetch(features: FloatArray) -> None:
     """Bring a wide block into the cache by a plain scan.
 
@@ -272,18 +280,12 @@ class ShiftedCurve:
 
     def coefficients_of_data(self) -> FloatArray:
         """Return the coefficients on the scale of the data."""
-        unshifted = self.coefficients.copy()
-        if self.shift is not None:
-            unshifted[0] -= self.shift @ unshifted[1:]
-        return unshifted
+        return unshifted(self.coefficients, self.shift)
 
     def covariance_of_data(self) -> FloatArray:
         """Return the covariance of the coefficients on the scale of the data."""
-        unshifted = self.covariance.copy()
-        if self.shift is not None:
-            unshifted[0] -= self.shift @ unshifted[1:]
-            unshifted[:, 0] -= unshifted[:, 1:] @ self.shift
-        return unshifted
+        one_side = unshifted(self.covariance, self.shift)
+        return unshifted(one_side.T, self.shift).T
 
 
 @dataclass(frozen=True, slots=True)
