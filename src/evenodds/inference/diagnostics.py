@@ -23,6 +23,7 @@ from evenodds.model.bent_curve import FreeCurve
 from evenodds.model.curve_shape import N_BENDS, BendSums
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import (
+    RATE_MOVES,
     AuditTerms,
     NoisyEvaluation,
     NoisyPoint,
@@ -433,11 +434,12 @@ def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> 
     """
     if audit is None:
         return None
-    score, precision = audit.rates_at(fit.point)
+    rates = audit.rates_at(fit.point)
+    score, precision = rates.score, rates.information
     # Free coefficients, tau and Delta; how alpha and beta move with them.
     basis = free_directions(evidence, 2)
     moves = np.zeros((2, basis.shape[1]))
-    moves[:, -2:] = [[1, -0.5], [1, 0.5]]
+    moves[:, -2:] = RATE_MOVES
     prior = np.zeros_like(fit.here.information)
     prior[:-2, :-2] = evidence.precision
     total = basis.T @ (fit.here.information + prior) @ basis

@@ -86,7 +86,7 @@ class Evidence:
 def _split(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the directions without error, and the others divided by their standard error."""
     variances, directions = np.linalg.eigh(covariance)
-    exact = variances <= ZERO_VARIANCE * max(float(variances[-1]), 0.0)
+    exact = variances <= ZERO_VARIANCE * variances.max(initial=0.0)
     return directions[:, exact], directions[:, ~exact] / np.sqrt(variances[~exact])
 
 

@@ -176,13 +176,8 @@ class IndexMoments(Sums):
     @property
     def spread(self) -> float:
         """Standard deviation of the index; 1 where it does not vary."""
-        return spread_of(*self.sums)
-
-
-def spread_of(weight: float, total: float, squares: float) -> float:
-    """Return a standard deviation from sums; 1 where there is none."""
-    variance = squares / weight - (total / weight) ** 2
-    return float(np.sqrt(variance)) if variance > 0 else 1.0
+        variance = self.sums[2] / self.sums[0] - self.mean**2
+        return float(np.sqrt(variance)) if variance > 0 else 1.0
 
 
 class IndexCounts(Sums):

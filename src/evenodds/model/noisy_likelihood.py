@@ -209,8 +209,9 @@ class AuditTerms:
         A true label is positive with probability r given features and given label, and moves
         the score by d: the score's variance is r (1 - r) d d'.
         """
-        alpha = _spread(point.alpha, self.flipped_positive, self.n_positive)
-        beta = _spread(point.beta, self.flipped_negative, self.n_negative)
+        flipped = np.array([self.flipped_positive, self.flipped_negative])
+        n = np.array([self.n_positive, self.n_negative])
+        alpha, beta = _spread(np.array([point.alpha, point.beta]), flipped, n)
         labelled = known.given == 1
         clean = squeezed(known.features, point.coefficients)
         positive = clean * np.where(labelled, 1 - alpha, alpha)
@@ -235,60 +236,41 @@ class AuditTerms:
 
     def flips_at(self, point: NoisyPoint) -> Evaluation:
         """Return the part of the counted flips, which know of tau and Delta alone."""
-        alpha, beta = self._rates(point)
+        rates = self.rates_at(point)
         size = len(point.coefficients) + 2
         score, information = np.zeros(size), np.zeros((size, size))
-        score[-2:] = alpha.score + beta.score, (beta.score - alpha.score) / 2
-        mixed = (beta.information - alpha.information) / 2
-        both = alpha.information + beta.information
-        information[-2:, -2:] = [[both, mixed], [mixed, both / 4]]
-        return Evaluation(alpha.log_likelihood + beta.log_likelihood, score, information)
+        score[-2:] = RATE_MOVES.T @ rates.score
+        information[-2:, -2:] = RATE_MOVES.T @ rates.information @ RATE_MOVES
+        return Evaluation(rates.log_likelihood, score, information)
 
-    def rates_at(self, point: NoisyPoint) -> tuple[FloatArray, FloatArray]:
-        """Return score and information of (alpha, beta) in the counted flips."""
-        alpha, beta = self._rates(point)
-        return (
-            np.array([alpha.score, beta.score]),
-            np.diag([alpha.information, beta.information]),
-        )
-
-    def _rates(self, point: NoisyPoint) -> "tuple[_Binomial, _Binomial]":
-        """Return what the counted flips say of alpha and of beta."""
-        return (
-            _Binomial.of(self.flipped_positive, self.n_positive, point.alpha),
-            _Binomial.of(self.flipped_negative, self.n_negative, point.beta),
-        )
+    def rates_at(self, point: NoisyPoint) -> Evaluation:
+        """Return the part of the counted flips in (alpha, beta), which may lie on their bounds."""
+        n = np.array([self.n_positive, self.n_negative])
+        flipped = np.array([self.flipped_positive, self.flipped_negative])
+        rates, stayed = np.array([point.alpha, point.beta]), n - flipped
+        inside, spread = _inside(rates), _spread(rates, flipped, n)
+        chances = flipped * np.log(inside) + stayed * np.log1p(-inside)
+        score = flipped / inside - stayed / (1 - inside)
+        return Evaluation(float(chances.sum()), score, np.diag(n / (spread * (1 - spread))))
 
 
-@dataclass(frozen=True, slots=True)
-class _Binomial:
-    """Log-likelihood, score and information of one flip rate."""
-
-    log_likelihood: float
-    score: float
-    information: float
-
-    @classmethod
-    def of(cls, flipped: float, n: float, rate: float) -> "_Binomial":
-        """Return them at a rate, which may lie on its bound.
-
-        Where no flip was seen the rate may be 0, and its information without bound: as if half a
-        flip had been seen keeps it finite.
-        """
-        inside = min(max(rate, SMALLEST_RATE), 1 - SMALLEST_RATE)
-        stayed = n - flipped
-        spread = _spread(rate, flipped, n)
-        return cls(
-            float(flipped * np.log(inside) + stayed * np.log1p(-inside)),
-            flipped / inside - stayed / (1 - inside),
-            n / (spread * (1 - spread)),
-        )
+# Derivatives of (alpha, beta) in (tau, Delta).
+RATE_MOVES = np.array([[1.0, -0.5], [1.0, 0.5]])
 
 
-def _spread(rate: float, flipped: float, n: float) -> float:
-    """Return the rate at which the information of some flips is taken."""
-    inside = min(max(rate, SMALLEST_RATE), 1 - SMALLEST_RATE)
-    return max(inside, 0.5 / (n + 1)) if flipped == 0 else inside
+def _inside(rates: FloatArray) -> FloatArray:
+    """Return flip rates off their bounds."""
+    return np.clip(rates, SMALLEST_RATE, 1 - SMALLEST_RATE)
+
+
+def _spread(rates: FloatArray, flipped: FloatArray, n: FloatArray) -> FloatArray:
+    """Return the rates at which the information of some flips is taken.
+
+    Where no flip was seen a rate may be 0, and its information without bound: as if half a flip
+    had been seen keeps it finite.
+    """
+    inside = _inside(rates)
+    return np.where(flipped == 0, np.maximum(inside, 0.5 / (n + 1)), inside)
 
 
 def _clean(known: KnownRows, point: NoisyPoint) -> Evaluation:
