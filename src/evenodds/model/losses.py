@@ -191,7 +191,7 @@ class MarginLoss:
 
     Examples
     --------
-    >>> from evenodds.model.losses.catalogue import margin_losses
+    >>> from evenodds.model.losses import margin_losses
     >>> margin_losses["sigmoid"].values([2.0, 2.0], [1, 0]).round(3)
     array([0.119, 0.881])
     >>> print(margin_losses["sigmoid"].symmetry())

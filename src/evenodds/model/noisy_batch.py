@@ -1,6 +1,6 @@
 """Many noisy-logistic null fits at once: the same rows and anchors, other labels and targets.
 
-The climb of the single fit (`noisy.climb_noisy`), carried out for a batch of replicates:
+The climb of the single fit (`noisy_fit.climb_noisy`), carried out for a batch of replicates:
 each has its own damping and its own noise rate, all share the products with the design.
 """
 
@@ -134,7 +134,7 @@ def _bent(
     secants: Secants,
     use: Mask,
 ) -> FloatArray:
-    """Return steps corrected by the last secant: the BFGS update of `solver.with_secant`."""
+    """Return steps corrected by the last secant: the BFGS update of `newton.with_secant`."""
     last, change = secants.steps[use], secants.changes[use]
     slope = np.einsum("bi,bi->b", last, change)
     along = np.einsum("bi,bi->b", last, score) / slope
@@ -185,7 +185,7 @@ class BatchProblem:
         """Fit every row of `labels` with its own pull; keep the best of several climbs.
 
         Climbs begin at `start`, where the labels were drawn from, and where the single fit
-        begins (`noisy.find_tops`).
+        begins (`noisy_fit.find_tops`).
         """
         plain = fit_batch(self.pairs, labels, np.zeros(self.pairs.design.shape[1]))
         parts = []
@@ -229,7 +229,7 @@ class BatchProblem:
     def _climb(
         self, labels: FloatArray, pulls: FloatArray, theta: FloatArray, rate: FloatArray
     ) -> NoisyBatch:
-        """Climb with a whole batch; see `noisy.climb_noisy` for the steps."""
+        """Climb with a whole batch; see `noisy_fit.climb_noisy` for the steps."""
         n, low = len(labels), abs(self.asymmetry) / 2
         basis = self.evidence.basis
         here = self._evaluate(labels, pulls, self.evidence.onto(theta), rate)

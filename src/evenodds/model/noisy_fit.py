@@ -7,7 +7,7 @@ are counted in bins of the index give the likelihood of all of them in one produ
 best curve of each noise rate is where a climb starts.
 
 The likelihood is not concave in (theta, tau): the climb is damped, keeps tau within its
-bounds, and starts from several noise rates (`noisy_starts`).
+bounds, and starts from several noise rates (`index_starts`).
 """
 
 from collections.abc import Iterator, Sequence
