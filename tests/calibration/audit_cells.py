@@ -11,7 +11,8 @@ from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue, method
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact import exact_z, given_z
 from evenodds.inference.audit.score import AuditByGiven, score_z
-from evenodds.inference.boundary import Boundary, boundary_statistic
+from evenodds.inference.boundary import Boundary
+from evenodds.inference.method import Known
 from evenodds.inference.multiplicity import benjamini_hochberg, holm
 from evenodds.inference.noise_aware import FittedRows, JointStatistic
 from evenodds.inference.null_fits import AnchorEquations
@@ -224,18 +225,16 @@ class EvidenceCell:
         rows = read_rows(trial.features, trial.labels)
         plain = FittedRows.of(rows)
         fitted = plain.with_audit(audit)
-        equations = AnchorEquations.none(rows.n_features + 1)
-        if self.k:
-            points = trial.anchors.points_for(rows.feature_names, rows.n_features)
-            equations = AnchorEquations.of(trial.anchors, points, fitted.problem)
-        boundary = boundary_statistic(fitted, equations, Boundary()).at(0.0).z
-        joint = JointStatistic(fitted, equations.evidence()).at(0.0).z
+        known = Known(trial.anchors if self.k else None)
+        equations = AnchorEquations.of(known.anchors, known.points_for(rows), fitted.problem)
+        boundary = Boundary().statistic(fitted, equations).at(0.0).z
+        joint = JointStatistic(fitted, equations).at(0.0).z
         positive = int(true.sum())
         flipped = int((true * (1 - given)).sum()), int(((1 - true) * given).sum())
         alone = score_z(positive, flipped[0], len(true) - positive, flipped[1], 0.0)
         without = np.nan
         if self.k:
-            without = boundary_statistic(plain, equations, Boundary()).at(0.0).z
+            without = Boundary().statistic(plain, equations).at(0.0).z
         return boundary, joint, float(alone), without
 
     def _audit(self, trial, noise, rng):

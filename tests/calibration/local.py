@@ -10,7 +10,7 @@ from scipy import stats
 
 import evenodds as eo
 from evenodds.inference.asymmetry import null_statistic
-from evenodds.inference.local import flip_rates, local_line
+from evenodds.inference.local import flip_rates
 from evenodds.rows.memory import read_rows
 from evenodds.simulation.rejection import Setting
 from evenodds.simulation.world import BentIndex
@@ -133,7 +133,7 @@ def measure(cell, runs, *, boundary=True, seed=1):
             z, _ = null_statistic(rows, trial.anchors, eo.Boundary())
             others.append(abs(z) > CRITICAL)
         try:
-            line = local_line(rows, trial.anchors, eo.Local())
+            line = eo.Local().line(rows, trial.anchors)
         except eo.AnchorError:
             continue
         rejected.append(abs(line.z(0.0)) > CRITICAL)
@@ -164,7 +164,7 @@ def rate_coverage(noise, runs, n=2000, seed=1):
     held = np.zeros(3)
     for run in range(runs):
         trial = two_bells().draw(n, 1, noise, np.random.default_rng([seed, run]))
-        line = local_line(read_rows(trial.features, trial.labels), anchors, eo.Local())
+        line = eo.Local().line(read_rows(trial.features, trial.labels), anchors)
         rates = flip_rates(line, 2 * line.height() - 1)
         for place, (rate, truth) in enumerate(zip(rates, (noise.alpha, noise.beta), strict=True)):
             held[place] += rate.low <= truth <= rate.high
@@ -191,7 +191,7 @@ def kink_coverage(past, n, runs, seed=7):
         features = rng.normal(size=(n, 2))
         true = rng.random(n) < np.clip((1 + features[:, 0]) / 2, 0, 1)
         rows = read_rows(features, noise.flip(true.astype(int), rng))
-        line = local_line(rows, anchors, eo.Local())
+        line = eo.Local().line(rows, anchors)
         rates = flip_rates(line, 2 * line.height() - 1)
         for place, (rate, truth) in enumerate(zip(rates, (noise.alpha, noise.beta), strict=True)):
             held[place] += rate.low <= truth <= rate.high

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from tests.local_posteriors import local_posteriors
 
-from evenodds.model.local_fit import cross_validation, local_posteriors
+from evenodds.model.local_fit import cross_validation
 from evenodds.model.logistic import fit_logistic
 from evenodds.model.neighbours import Standard, Surroundings
 from evenodds.noise import ClassConditionalNoise

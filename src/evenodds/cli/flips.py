@@ -8,6 +8,7 @@ import numpy as np
 from evenodds.cli.output import check_output
 from evenodds.errors import InputError
 from evenodds.files import write_csv
+from evenodds.inference.asymmetry import METHODS
 from evenodds.model.robust import RobustCurve, fit_robust
 from evenodds.rows.base import Block
 
@@ -40,8 +41,9 @@ class FlipChances:
 
 def check_flips(path: Path, method: str, inputs: list[str]) -> None:
     """Refuse, before any work, a file that cannot or must not be written."""
-    if method in {"wald", "local"}:
-        lacking = "flip rates" if method == "wald" else "a curve through all rows"
+    test = METHODS[method]
+    if not test.has_rates:
+        lacking = "flip rates" if test.fits_curve else "a curve through all rows"
         raise InputError(
             f"--flips needs {lacking}, which --method {method} does not estimate: use --method "
             "boundary."

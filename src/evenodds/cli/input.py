@@ -14,26 +14,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.inference.asymmetry import Method
+from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.as_evidence import Audit, rows_among
 from evenodds.inference.audit.audit_test import audit_test
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.inference.bootstrap import Bootstrap
-from evenodds.inference.boundary import Boundary
-from evenodds.inference.joint import Joint
-from evenodds.inference.local import Local
+from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
 from evenodds.inference.multiclass.splits import OutputCodes
 from evenodds.inference.results import Diagnostic
-from evenodds.inference.wald import Wald
 from evenodds.rows.anchor_points import STATED, anchor_table, ignored_columns, refuse_labels, whole
 from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
@@ -558,23 +555,34 @@ def method_settings(
     kernel: str = "gaussian",
 ) -> Method:
     """Return the record of a method's settings; options that it has not are refused."""
-    if method != "local" and (bandwidth is not None or kernel != "gaussian"):
-        raise InputError("--bandwidth and --kernel are for --method local.")
-    if method == "wald":
-        if calibration != "asymptotic":
-            raise InputError("--calibration bootstrap is for --method boundary and joint.")
-        return Wald(weights=weights, covariance=covariance)  # type: ignore[arg-type]
-    if method == "local":
-        if (calibration, covariance, weights) != ("asymptotic", "information", "equal"):
-            raise InputError(
-                "--calibration, --covariance and --weights are for other methods: --method local "
-                "has --bandwidth and --kernel."
-            )
-        return Local(bandwidth, kernel)  # type: ignore[arg-type]
-    if covariance != "information":
-        raise InputError("--covariance is for --method wald; use --group for rows that repeat.")
-    if method == "boundary":
-        return Boundary(weights, calibration, bootstrap)  # type: ignore[arg-type]
-    if weights != "equal":
-        raise InputError("--weights is for --method boundary and wald: joint uses every anchor.")
-    return Joint(calibration, bootstrap)  # type: ignore[arg-type]
+    test = METHODS[method]
+    given = {
+        "bandwidth": bandwidth,
+        "kernel": kernel,
+        "calibration": calibration,
+        "bootstrap": bootstrap,
+        "covariance": covariance,
+        "weights": weights,
+    }
+    own = {name: given.pop(name) for name in test.__slots__}
+    for name, (usual, whose) in OPTIONS.items():
+        if given.get(name, usual) != usual:
+            has = " and ".join(f"--{option}" for option in own if option in OPTIONS)
+            raise InputError(f"{whose}. --method {method} has {has}.")
+    return test(**own)
+
+
+# What each option of a method is when it is not given, and whose it is.
+OPTIONS: Final = {
+    "bandwidth": (None, "--bandwidth and --kernel are for --method local"),
+    "kernel": ("gaussian", "--bandwidth and --kernel are for --method local"),
+    "calibration": ("asymptotic", "--calibration bootstrap is for --method boundary and joint"),
+    "covariance": (
+        "information",
+        "--covariance is for --method wald; use --group for rows that repeat",
+    ),
+    "weights": (
+        "equal",
+        "--weights is for --method boundary and wald: joint uses every anchor",
+    ),
+}

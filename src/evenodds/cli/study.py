@@ -54,7 +54,6 @@ def run_paper(
     """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
     from evenodds.cli.output import progress_bar
     from evenodds.inference.asymmetry import CURVE_METHODS
-    from evenodds.inference.wald import Wald
     from evenodds.simulation.worlds import find_world
     from evenodds.study.paper import run_paper_study
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
@@ -65,7 +64,7 @@ def run_paper(
             out,
             _grid_noises(read_noise(alpha, beta), fourth=fourth),
             world=find_world(world),
-            method=None if isinstance(test, Wald) else test,
+            method=test if test.has_rates else None,
             runs=check_whole(runs, "--runs", at_least=1, at_most=MOST_RUNS),
             seed=check_whole(seed, "--seed"),
             workers=check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS),

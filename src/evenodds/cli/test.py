@@ -121,8 +121,9 @@ def run_test(
     )
     from evenodds.cli.output import pass_progress, progress_bar
     from evenodds.errors import InputError
-    from evenodds.inference.asymmetry import refuse_anchors_on_scores, run_on_rows
+    from evenodds.inference.asymmetry import METHODS, refuse_anchors_on_scores, run_on_rows
     from evenodds.inference.bootstrap import Bootstrap
+    from evenodds.inference.method import Known
     from evenodds.rows.dask_sums import workers as connected
 
     wanted = Delivery(
@@ -157,8 +158,9 @@ def run_test(
     if probabilities is not None and (anchors is not None or anchor_column is not None):
         refuse_anchors_on_scores("--probabilities")
     evidence = (anchors, anchor_column, audit, true)
-    if all(each is None for each in evidence) and method is not Method.joint:
-        instead = ", or an --audit FILE, or --true COL" if method is Method.boundary else ""
+    test = METHODS[method.value]
+    if all(each is None for each in evidence) and not test.reads_shape:
+        instead = "" if test.why_no_audit else ", or an --audit FILE, or --true COL"
         raise InputError(
             f"--method {method.value} needs toss-up cases: give --anchors FILE or --anchor-column "
             f"COL{instead}. Without any, only --method joint runs, on the shape of the curve alone."
@@ -186,9 +188,8 @@ def run_test(
             if true is not None:
                 drawn = Drawn.random if sampled_by is None else sampled_by
                 looked_up = read_audited_rows(data, true, inputs.rows, drawn.value)
-            result = run_on_rows(
-                inputs.rows, inputs.anchors, settings, alternative.value, looked_up
-            )
+            known = Known(inputs.anchors, looked_up)
+            result = run_on_rows(inputs.rows, known, settings, alternative.value)
             if flips is not None:
                 write_flips(flips, inputs.rows, result, looked_up)
     deliver(result, wanted, name=name_data(data, reading.columns.label))

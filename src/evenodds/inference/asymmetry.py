@@ -1,6 +1,5 @@
 """Is one class flipped more often than the other? The public test, and its statistic alone."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -9,28 +8,16 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.inference.audit.as_evidence import Audit, check_stands_alone
-from evenodds.inference.boundary import (
-    Boundary,
-    boundary_reference,
-    boundary_statistic,
-    boundary_test,
-)
-from evenodds.inference.joint import Joint, joint_reference, joint_test
-from evenodds.inference.local import Local, local_line, local_test
-from evenodds.inference.noise_aware import (
-    BoundaryStatistic,
-    FittedRows,
-    JointStatistic,
-    ignored_check,
-    rate_bounds_of,
-    reason_to_withhold,
-)
-from evenodds.inference.null_fits import AnchorEquations, check_weights
-from evenodds.inference.profile import WIDEST, Alternative, Reference, find_root
+from evenodds.inference.audit.as_evidence import Audit
+from evenodds.inference.boundary import Boundary
+from evenodds.inference.joint import Joint
+from evenodds.inference.local import Local
+from evenodds.inference.method import Known, Method, ignored_check
+from evenodds.inference.noise_aware import FittedRows
+from evenodds.inference.noise_aware_test import NoiseAware
+from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
-from evenodds.inference.wald import Wald, anchored_curve, check_anchors, wald_test
-from evenodds.model.logistic import fit_rows
+from evenodds.inference.wald import Wald
 from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
 from evenodds.rows.read import read_data
@@ -88,12 +75,9 @@ def _check_rarest(counted: Iterable[tuple[Any, float]], n_parameters: int, advic
         )
 
 
-# Tests that fit one curve to all rows; plans and studies know these.
-CurveMethod = Boundary | Joint | Wald
-Method = CurveMethod | Local
-
-CURVE_METHODS: dict[str, type[CurveMethod]] = {"boundary": Boundary, "joint": Joint, "wald": Wald}
-METHODS: dict[str, type[Method]] = dict(sorted({**CURVE_METHODS, "local": Local}.items()))
+# Every test by its name, which is what results keep; and those that fit one curve to all rows.
+METHODS: dict[str, type[Method]] = {test.name: test for test in (Boundary, Joint, Local, Wald)}
+CURVE_METHODS = {name: test for name, test in METHODS.items() if test.fits_curve}
 
 
 def asymmetry_test(
@@ -232,50 +216,21 @@ def asymmetry_test(
         probabilities=probabilities,
         missing=missing,
     )
-    return run_on_rows(rows, known, settings, checked_alternative, _read_audit(audit))
+    return run_on_rows(rows, Known(known, _read_audit(audit)), settings, checked_alternative)
 
 
 def run_on_rows(
-    rows: Rows,
-    anchors: Anchors | None,
-    settings: Method,
-    alternative: Alternative,
-    audit: Audit | None = None,
+    rows: Rows, known: Known, settings: Method, alternative: Alternative
 ) -> AsymmetryTestResult:
     """Run a test on any source of rows; see `asymmetry_test`."""
     check_rarer_label(rows)
-    if isinstance(settings, Boundary | Joint):
-        check_columns(rows, _name(settings))
-    if anchors is None:
-        return _run(rows, None, settings, alternative, audit)
-    known = anchors.beside(rows)
-    result = _run(rows, known, settings, alternative, audit)
-    return replace(result, diagnostics=(*ignored_check(known.ignored), *result.diagnostics))
-
-
-def _run(
-    rows: Rows,
-    known: Anchors | None,
-    settings: Method,
-    alternative: Alternative,
-    audit: Audit | None,
-) -> AsymmetryTestResult:
-    """Run the test that the settings belong to."""
-    match settings:
-        case Joint():
-            return joint_test(rows, known, settings, alternative, audit)
-        case Boundary():
-            if audit is None:
-                known = _needed(known, settings)
-            elif known is None:
-                check_stands_alone(audit)
-            return boundary_test(rows, known, settings, alternative, audit)
-        case Wald():
-            _refuse_audit(audit, settings, "whose curve has no flip rates")
-            return wald_test(rows, _needed(known, settings), settings, alternative)
-        case Local():
-            _refuse_audit(audit, settings, "which looks at the rows around anchors only")
-            return local_test(rows, _needed(known, settings), settings, alternative)
+    if isinstance(settings, NoiseAware):
+        check_columns(rows, settings.name)
+    if known.anchors is None:
+        return settings.run(rows, known, alternative)
+    anchors = known.anchors.beside(rows)
+    result = settings.run(rows, replace(known, anchors=anchors), alternative)
+    return replace(result, diagnostics=(*ignored_check(anchors.ignored), *result.diagnostics))
 
 
 def refuse_anchors_on_scores(option: str) -> NoReturn:
@@ -286,31 +241,6 @@ def refuse_anchors_on_scores(option: str) -> NoReturn:
         "rejected; test on the columns themselves (a few of them, or a formula), or look up the "
         "true labels of some rows and use audit_test (evenodds audit)."
     )
-
-
-def _needed(anchors: Anchors | None, settings: Method) -> Anchors:
-    """Return the anchors of a method that cannot run without any."""
-    if anchors is None:
-        raise AnchorError(
-            f"anchors is None but method {_name(settings)!r} needs at least one: "
-            "name cases where an expert could not tell the class. Without any, only "
-            "method='joint' runs, on the shape of the curve alone; prior_test needs the true share "
-            "of positives instead, audit_test rows whose true label is known."
-        )
-    return anchors
-
-
-def _refuse_audit(audit: Audit | None, settings: Method, why: str) -> None:
-    """Refuse an audit beside a method that has no place for it."""
-    if audit is not None:
-        raise InputError(
-            f"audit cannot be used with method {_name(settings)!r}, {why}: use "
-            "method='boundary' or 'joint', or audit_test on the audit alone."
-        )
-
-
-def _name(settings: Method) -> str:
-    return type(settings).__name__.lower()
 
 
 def read_anchors(anchors: Any) -> Anchors | None:
@@ -343,10 +273,6 @@ def read_method(method: str | Method) -> Method:
     return METHODS[method]()
 
 
-# A z this small rejects at no level in use.
-UNLIKELY_TO_REJECT = 1.2
-
-
 def null_statistic(
     rows: Rows, anchors: Anchors | None, method: Method, fitted: FittedRows | None = None
 ) -> tuple[float, Reference]:
@@ -354,43 +280,4 @@ def null_statistic(
 
     `fitted` are the rows with their plain curve, where several sets of anchors share them.
     """
-    if isinstance(method, Joint):
-        fitted = fitted or FittedRows.of(rows)
-        equations = AnchorEquations.none(rows.n_features + 1)
-        if anchors is not None:
-            equations = _equations(rows, anchors, fitted)
-        joint = JointStatistic(fitted, equations.evidence())
-        return _shown(joint, fitted), joint_reference(joint, equations, method)
-    if anchors is None:
-        raise AnchorError("anchors is None but only method 'joint' runs without.")
-    if isinstance(method, Boundary):
-        check_weights(method.weights, anchors)
-        fitted = fitted or FittedRows.of(rows)
-        boundary = boundary_statistic(fitted, _equations(rows, anchors, fitted), method)
-        return _shown(boundary, fitted), boundary_reference(boundary, method)
-    if isinstance(method, Local):
-        return local_line(rows, anchors, method).z(0.0), Reference()
-    check_anchors(anchors, method)
-    points = anchors.points_for(rows.feature_names, rows.n_features)
-    fit = fit_rows(rows, covariance=method.covariance)
-    return anchored_curve(fit, anchors, points, method).z(0.0), Reference()
-
-
-def _shown(statistic: BoundaryStatistic | JointStatistic, fitted: FittedRows) -> float:
-    """Return z(0), or nan where no number can be read off the test.
-
-    Whether z has a root is asked only where it might reject.
-    """
-    z, null = statistic.at(0.0).z, statistic.fits.at(0.0)
-    if abs(z) < UNLIKELY_TO_REJECT and not null.is_step:
-        return z
-    limits = rate_bounds_of(fitted.problem, fitted.plain_coefficients).limits(WIDEST)
-    root = (0.0, 0.0) if null.is_step else find_root(statistic.at, limits)
-    sound = not null.is_step and root[0] not in limits
-    return z if sound or reason_to_withhold(null, *root, limits) is None else math.nan
-
-
-def _equations(rows: Rows, anchors: Anchors, fitted: FittedRows) -> AnchorEquations:
-    """Return what the anchors say, on the solver's scale."""
-    points = anchors.points_for(rows.feature_names, rows.n_features)
-    return AnchorEquations.of(anchors, points, fitted.problem)
+    return method.null_statistic(rows, Known(anchors), fitted)

@@ -6,15 +6,14 @@ the normal distribution where rows are few.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.inference.null_fits import AnchorEquations, NullFits
-from evenodds.inference.profile import Reference
+from evenodds.inference.null_fits import AnchorEquations
 from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.many_fits import PairProducts, batches
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
@@ -44,31 +43,6 @@ class Bootstrap:
         draws = check_whole(self.draws, "draws", at_least=19, at_most=MOST_RUNS)
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
-
-
-def calibration_settings(calibration: Calibration, settings: Bootstrap) -> dict[str, str]:
-    """Return what a result keeps of its calibration: enough to draw the same draws again."""
-    if calibration == "asymptotic":
-        return {"calibration": calibration}
-    return {
-        "calibration": calibration,
-        "draws": str(settings.draws),
-        "seed": str(settings.seed),
-    }
-
-
-def reference_for(
-    calibration: Calibration,
-    settings: Bootstrap,
-    fits: NullFits,
-    equations: AnchorEquations,
-    statistic: Callable[[NoisyFit, AnchorEquations], float],
-) -> Reference:
-    """Return what z is compared with: the normal law, or its own under uniform noise."""
-    if calibration == "asymptotic":
-        return Reference()
-    null = fits.at(0.0)
-    return Reference(null_distribution(fits.problem, equations, null, statistic, settings))
 
 
 def refuse_bootstrap(calibration: Calibration, audit: Any) -> None:
@@ -105,11 +79,10 @@ def null_distribution(
             size = batch.stop - batch.start
             labels[batch] = rng.random((size, len(design))) < chances
         targets = centre + rng.normal(size=(n, len(centre))) @ root.T
-        fits = batch_problem.fit(labels, targets @ _pull_of(equations), null.point)
+        pulls = Evidence.pulls_of(equations.design, targets, equations.covariance)
+        fits = batch_problem.fit(labels, pulls, null.point)
         for number in range(n):
-            drawn = AnchorEquations(
-                equations.design, targets[number], equations.covariance, equations.stated
-            )
+            drawn = replace(equations, targets=targets[number])
             found.append(statistic(_single(fits, number, null.point), drawn))
         if settings.progress is not None:
             settings.progress(len(found), settings.draws)
@@ -153,26 +126,18 @@ def _check_rows(rows: Rows) -> None:
 def _root(covariance: FloatArray) -> FloatArray:
     """Return a square root of a covariance that may be singular."""
     values, vectors = np.linalg.eigh(covariance)
-    root: FloatArray = vectors * np.sqrt(np.maximum(values, 0))
-    return root
-
-
-def _pull_of(equations: AnchorEquations) -> FloatArray:
-    """Return the matrix that turns targets into the evidence's pull on the coefficients."""
-    design, units = equations.design, np.eye(len(equations.targets))
-    pulls = [Evidence.pull_of(design, unit, equations.covariance) for unit in units]
-    return np.array(pulls).reshape(len(units), design.shape[1])
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
 def _single(fits: NoisyBatch, number: int, null: NoisyPoint) -> NoisyFit:
     """Return one replicate of a batch as a fit of its own."""
     point = NoisyPoint(fits.coefficients[number], float(fits.rates[number]), null.asymmetry)
     here = NoisyEvaluation(
-        point=point,
-        log_likelihood=float(fits.objective[number]),
-        score=fits.score[number],
-        information=fits.information[number],
-        transition=float(fits.transition[number]),
+        float(fits.objective[number]),
+        fits.score[number],
+        fits.information[number],
+        point,
+        float(fits.transition[number]),
     )
     return NoisyFit(
         here=here,

@@ -7,13 +7,14 @@ A fit that has seen them fits them too well: it gives way to wrong anchors.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, expit, ndtr, ndtri
+from scipy.special import chdtrc, ndtr, ndtri
 
-from evenodds.inference.noise_aware import BoundaryStatistic, Direction, grouped_scores
+from evenodds.inference.noise_aware import BoundaryStatistic, free_directions, grouped_scores
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Diagnostic
@@ -22,6 +23,7 @@ from evenodds.model.bent_curve import FreeCurve
 from evenodds.model.curve_shape import N_BENDS, BendSums
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import (
+    RATE_MOVES,
     AuditTerms,
     NoisyEvaluation,
     NoisyPoint,
@@ -44,34 +46,55 @@ UNSETTLED = "The fit did not settle on one curve: treat the numbers as rough."
 FEW_GROUPS = 30
 
 
+def doubt_check(
+    name: str,
+    statistic: float,
+    pvalue: float,
+    *,
+    doubt: str,
+    fine: str,
+    below: float = DOUBT_BELOW,
+) -> Diagnostic:
+    """Say what a test beside the test found: a doubt where its p-value is small."""
+    concern = pvalue < below
+    message = doubt if concern else fine
+    return Diagnostic(
+        name=name, message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    )
+
+
 def tipping_point(
-    null: Direction,
+    z: float,
+    moved_by: Callable[[float], float],
     stated: float,
     alternative: Alternative,
+    *,
     reference: Reference,
     declared: float,
+    whose: str = "anchors",
 ) -> Diagnostic:
     """Say how far all anchors would have to be off, together, to change the verdict.
 
-    A rejection is doubted where that is less than the tolerance that was declared.
+    `moved_by` returns the true posterior that lowers z by so much. A rejection is doubted where
+    that is less than the tolerance that was declared.
     """
     above, below = reference.critical(LEVEL, alternative)
     above = math.inf if alternative == "less" else above
     below = -math.inf if alternative == "greater" else below
-    rejected = not below <= null.z <= above
-    # Raising the anchors' true log-odds lowers z, so z must come down to here by that shift.
-    nearest = above if abs(null.z - above) <= abs(null.z - below) else below
-    shift = (null.z - nearest) * null.standard_error
-    moved = float(expit(math.log(stated / (1 - stated)) + shift))
+    rejected = not below <= z <= above
+    moved = moved_by(z - (above if abs(z - above) <= abs(z - below) else below))
     outcome = "no longer reject uniform noise" if rejected else "reject uniform noise"
+    message = (
+        f"If the true posterior at the {whose} were {moved:.2f} on average instead of "
+        f"{stated:.2f}, the test would {outcome} at 5%."
+        if 0 < moved < 1
+        else f"No error of the expert on the {whose} would make the test {outcome} at 5%."
+    )
     return Diagnostic(
         name="tipping point",
         statistic=moved - stated,
         concern=rejected and abs(moved - stated) < declared,
-        message=(
-            f"If the true posterior at the anchors were {moved:.2f} on average instead of "
-            f"{stated:.2f}, the test would {outcome} at 5%."
-        ),
+        message=message,
     )
 
 
@@ -187,8 +210,7 @@ def range_check(rows: Rows, points: FloatArray) -> Diagnostic:
 
 def _outside(rows: Rows, points: FloatArray) -> NDArray[np.bool_]:
     span = rows.sum_over_rows(Span(rows.n_features))
-    beyond: NDArray[np.bool_] = (points < span.low) | (points > span.high)
-    return beyond
+    return (points < span.low) | (points > span.high)
 
 
 def step_check(fit: NoisyFit) -> Diagnostic:
@@ -227,7 +249,6 @@ def enough_rows(each: float, whose: str) -> Diagnostic:
     )
 
 
-# Below this a check that speaks of a wrong model or anchor is a reason for doubt.
 # Strict anchors are taken as exact up to this half-width: their features have few digits.
 LEAST_TOLERANCE = 0.01
 # Standard errors by which the curve may be too steep.
@@ -270,25 +291,17 @@ def anchor_check(
     seen = np.linspace(0, n_anchors - 1, min(n_anchors, MOST_ANCHORS)).round().astype(int)
     found = [_agreement(curve, equations, seen) for curve in asked]
     least = max(found, key=lambda agreement: agreement.pvalue)
-    if least.pvalue < DOUBT_BELOW:
-        message = (
-            f"The anchors do not lie where they say on one curve (p = {least.pvalue:.2g}); anchor "
-            f"{least.worst} is furthest from where the others put it, by {least.size:.1f} standard "
-            "errors. That anchor, the tolerance or the model is wrong."
-        )
-    elif all(agreement.would_see for agreement in found):
-        message = (
-            f"The anchors agree with one another (p = {least.pvalue:.2g}); a case of 0.9 among "
-            "toss-ups would have been seen."
-        )
-    else:
+    if least.pvalue >= DOUBT_BELOW and not all(agreement.would_see for agreement in found):
         return _untold("anchors and curve", "whether the anchors agree with one another")
-    return Diagnostic(
-        name="anchors and curve",
-        message=message,
-        concern=least.pvalue < DOUBT_BELOW,
-        statistic=least.size,
-        pvalue=least.pvalue,
+    return doubt_check(
+        "anchors and curve",
+        least.size,
+        least.pvalue,
+        doubt=f"The anchors do not lie where they say on one curve (p = {least.pvalue:.2g}); "
+        f"anchor {least.worst} is furthest from where the others put it, by {least.size:.1f} "
+        "standard errors. That anchor, the tolerance or the model is wrong.",
+        fine=f"The anchors agree with one another (p = {least.pvalue:.2g}); a case of 0.9 among "
+        "toss-ups would have been seen.",
     )
 
 
@@ -392,17 +405,14 @@ def curve_shape_check(problem: NoisyProblem, free: FreeCurve) -> Diagnostic | No
     if not pvalues:
         return _untold("link", "whether the curve is logistic between its plateaus")
     pvalue = min(1.0, len(pvalues) * min(pvalues))
-    concern = pvalue < DOUBT_BELOW
-    message = (
-        f"The curve is not logistic in these columns (p = {pvalue:.2g}): the estimate and the "
-        "p-value may both be off."
-        if concern
-        else f"No bend away from the logistic shape was seen (p = {pvalue:.2g}). A posterior that "
-        "levels off by itself cannot be seen: it looks like flips."
-    )
-    statistic = max(statistic for statistic, _ in found)
-    return Diagnostic(
-        name="link", message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    return doubt_check(
+        "link",
+        max(statistic for statistic, _ in found),
+        pvalue,
+        doubt=f"The curve is not logistic in these columns (p = {pvalue:.2g}): the estimate and "
+        "the p-value may both be off.",
+        fine=f"No bend away from the logistic shape was seen (p = {pvalue:.2g}). A posterior that "
+        "levels off by itself cannot be seen: it looks like flips.",
     )
 
 
@@ -424,17 +434,14 @@ def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> 
     """
     if audit is None:
         return None
-    score, precision = audit.rates_at(fit.point)
-    n_parameters = len(fit.point.coefficients)
-    n_free = evidence.basis.shape[1]
+    rates = audit.rates_at(fit.point)
+    score, precision = rates.score, rates.information
     # Free coefficients, tau and Delta; how alpha and beta move with them.
-    basis = np.zeros((n_parameters + 2, n_free + 2))
-    basis[:n_parameters, :n_free] = evidence.basis
-    basis[n_parameters:, n_free:] = np.eye(2)
-    moves = np.zeros((2, n_free + 2))
-    moves[:, -2:] = [[1, -0.5], [1, 0.5]]
+    basis = free_directions(evidence, 2)
+    moves = np.zeros((2, basis.shape[1]))
+    moves[:, -2:] = RATE_MOVES
     prior = np.zeros_like(fit.here.information)
-    prior[:n_parameters, :n_parameters] = evidence.precision
+    prior[:-2, :-2] = evidence.precision
     total = basis.T @ (fit.here.information + prior) @ basis
     shared = precision @ moves
     covariance = precision - shared @ symmetric_inverse(total) @ shared.T
@@ -444,15 +451,13 @@ def audit_check(fit: NoisyFit, evidence: Evidence, audit: AuditTerms | None) -> 
     if rank == 0:
         return None
     pvalue = float(chdtrc(rank, statistic))
-    concern = pvalue < DOUBT_BELOW
-    message = (
-        f"The audit does not fit what rows and anchors say of the flips (p = {pvalue:.2g}): the "
-        "audit, an anchor or the curve is wrong, or the audited rows are of another kind."
-        if concern
-        else f"The audit fits what rows and anchors say of the flips (p = {pvalue:.2g})."
-    )
-    return Diagnostic(
-        name="audit", message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    return doubt_check(
+        "audit",
+        statistic,
+        pvalue,
+        doubt=f"The audit does not fit what rows and anchors say of the flips (p = {pvalue:.2g}): "
+        "the audit, an anchor or the curve is wrong, or the audited rows are of another kind.",
+        fine=f"The audit fits what rows and anchors say of the flips (p = {pvalue:.2g}).",
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from evenodds.inference.multiplicity import wilson_interval
-from evenodds.inference.noise_aware import nuisance_inverse
+from evenodds.inference.noise_aware import crossings, grouped_scores
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import AnchorPosition, CurveBin, Plane, Sketch
 from evenodds.model.curve_shape import (
@@ -20,6 +20,7 @@ from evenodds.model.curve_shape import (
 )
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
+from evenodds.model.sums import shifted
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray
 
@@ -40,10 +41,8 @@ def sketch_noise_aware(
     problem: NoisyProblem,
     null: NoisyFit,
     best: NoisyFit,
-    *,
     equations: AnchorEquations,
-    points: FloatArray | None,
-    group_scores: FloatArray | None,
+    points: FloatArray,
 ) -> Sketch:
     """Return the summaries of a test whose curve has plateaus.
 
@@ -51,13 +50,7 @@ def sketch_noise_aware(
     """
     small = problem.small
     curve = CurveOnRows(small.rows, small.outside(best.point), small.scaling.shift)
-    return sketch_rows(curve, anchor_positions(null, equations, group_scores), points)
-
-
-def sketch_rows(
-    curve: CurveOnRows, anchors: tuple[AnchorPosition, ...], points: FloatArray | None
-) -> Sketch:
-    """Return the summaries of a curve that has flip rates, plane and boundaries included."""
+    anchors = anchor_positions(null, equations, grouped_scores(problem, null.point))
     shape = IndexShape.of(curve.rows, curve.point.coefficients, curve.shift)
     boundary = noisy_boundary(curve.point)
     bins = _fill_bins(curve, shape, boundary)
@@ -65,7 +58,7 @@ def sketch_rows(
         n_rows_seen=curve.rows.total_weight,
         anchors=anchors,
         bins=_read_bins(bins),
-        plane=_plane(curve, shape, _kept(points, anchors)),
+        plane=_plane(curve, shape, points[[anchor.number for anchor in anchors]]),
         noisy_boundary=boundary,
         between=None if boundary is None else bins.between / curve.rows.total_weight,
     )
@@ -88,20 +81,10 @@ def anchor_positions(
     fit: NoisyFit, equations: AnchorEquations, group_scores: FloatArray | None
 ) -> tuple[AnchorPosition, ...]:
     """Return what the rows say of each anchor: the boundary statistic of that anchor alone."""
-    design, n_parameters = equations.design, len(fit.point.coefficients)
-    if len(design) == 0:
-        return ()
-    inverse = nuisance_inverse(fit)
-    levers = design @ inverse[:n_parameters]
-    steps = levers @ fit.here.score[: len(inverse)]
-    distances = design @ fit.point.coefficients + steps - equations.targets
-    if group_scores is None:
-        variances = np.einsum("ij,ij->i", levers[:, :n_parameters], design)
-    else:
-        variances = ((group_scores[:, : len(inverse)] @ levers.T) ** 2).sum(axis=0)
+    _, distances, errors = crossings(fit, equations, group_scores)
     stated = equations.stated
-    errors = stated * (1 - stated) * np.sqrt(variances + equations.covariance.diagonal())
-    return spread_out(stated, expit(equations.targets + distances), errors)
+    posteriors = expit(equations.targets + distances)
+    return spread_out(stated, posteriors, stated * (1 - stated) * errors)
 
 
 def spread_out(
@@ -145,7 +128,7 @@ def _read_bins(filled: CurveBins) -> tuple[CurveBin, ...]:
     return tuple(records)
 
 
-def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray | None) -> Plane | None:
+def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray) -> Plane | None:
     """Count rows over the two strongest features, and place the anchors among them."""
     projection = Projection.of(curve.point.coefficients, curve.shift, shape)
     if projection is None:
@@ -155,10 +138,7 @@ def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray | None) -> 
     first, second = projection.features
     slopes = projection.slopes.tolist()
     low, high = projection.low.tolist(), projection.high.tolist()
-    placed: list[list[float]] = []
-    if points is not None:
-        moved = points if curve.shift is None else points - curve.shift
-        placed = projection.coordinates(moved).tolist()
+    placed = projection.coordinates(shifted(points, curve.shift)).tolist()
     return Plane(
         first=_name(curve.rows, first),
         second=_name(curve.rows, second),
@@ -176,11 +156,6 @@ def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray | None) -> 
 def _short(count: float) -> float:
     """Return a count as a whole number where it is one, else with the digits a figure needs."""
     return int(count) if count == int(count) else float(f"{count:.4g}")
-
-
-def _kept(points: FloatArray | None, anchors: tuple[AnchorPosition, ...]) -> FloatArray | None:
-    """Return the points of the anchors that are shown."""
-    return None if points is None else points[[anchor.number for anchor in anchors]]
 
 
 def _name(rows: Rows, column: int) -> str:

@@ -7,6 +7,7 @@ the height. Read at 0 and 1 the line is beta and 1 - alpha (theory page, "Local 
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import chdtrc, ndtri
@@ -14,15 +15,17 @@ from scipy.special import chdtrc, ndtri
 from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
 from evenodds.inference.diagnostics import (
-    DOUBT_BELOW,
     LEVEL,
+    doubt_check,
     groups_check,
     leave_one_out_check,
     range_check,
+    tipping_point,
 )
 from evenodds.inference.figure_data import spread_out
-from evenodds.inference.noise_aware import data_notes
-from evenodds.inference.profile import Alternative, Profile, Reference, pvalue_of, tabulate
+from evenodds.inference.method import Known, Method, all_checks
+from evenodds.inference.noise_aware import FittedRows
+from evenodds.inference.profile import Alternative, Reference, pvalue_of, trace_line
 from evenodds.inference.results import AsymmetryTestResult, Diagnostic, FlipRate, Sketch
 from evenodds.model.local_fit import (
     LocalPosteriors,
@@ -51,11 +54,11 @@ class AnchorLine:
     error: FloatArray
 
     @classmethod
-    def of(cls, anchors: Anchors, noisy: FloatArray, covariance: FloatArray) -> "AnchorLine":
+    def of(cls, anchors: Anchors, found: LocalPosteriors) -> "AnchorLine":
         """Set what the labels say beside what was stated; 0 and 1 are read as exact."""
         inside = (anchors.posterior > 0) & (anchors.posterior < 1)
         error = anchors.error_covariance() * np.outer(inside, inside)
-        return cls(anchors.posterior, noisy, covariance, error)
+        return cls(anchors.posterior, found.posterior, found.covariance, error)
 
     @property
     def has_slope(self) -> bool:
@@ -95,8 +98,7 @@ class AnchorLine:
 
     def total_covariance(self, asymmetry: float) -> FloatArray:
         """Return the covariance of `noisy` about the line."""
-        total: FloatArray = self.covariance + self.error_share(asymmetry) ** 2 * self.error
-        return total
+        return self.covariance + self.error_share(asymmetry) ** 2 * self.error
 
     def standard_error(self, asymmetry: float, posterior: float = TOSS_UP) -> float:
         """Return the error of the line at a posterior."""
@@ -172,19 +174,13 @@ def line_check(line: AnchorLine, asymmetry: float) -> Diagnostic | None:
     if found is None:
         return None
     statistic, pvalue, worst = found
-    concern = pvalue < DOUBT_BELOW
-    message = (
-        f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst} is furthest "
-        "off. That anchor or the tolerance is wrong, or flips depend on the features."
-        if concern
-        else f"The anchors agree with each other (p = {pvalue:.2g})."
-    )
-    return Diagnostic(
-        name="anchors and curve",
-        message=message,
-        concern=concern,
-        statistic=statistic,
-        pvalue=pvalue,
+    return doubt_check(
+        "anchors and curve",
+        statistic,
+        pvalue,
+        doubt=f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst} is "
+        "furthest off. That anchor or the tolerance is wrong, or flips depend on the features.",
+        fine=f"The anchors agree with each other (p = {pvalue:.2g}).",
     )
 
 
@@ -202,40 +198,29 @@ def left_out_check(line: AnchorLine, alternative: Alternative) -> Diagnostic | N
 
 def tipping_check(line: AnchorLine, alternative: Alternative, declared: float) -> Diagnostic:
     """Say how far all anchors would have to be off, together, to change the verdict."""
-    z, share = line.z(0.0), max(line.error_share(0.0), 1e-3)
-    above, below = Reference().critical(LEVEL, alternative)
-    ends = {"two-sided": (below, above), "greater": (above,), "less": (below,)}
-    nearest = min(ends[alternative], key=lambda end: abs(end - z))
-    shift = (z - nearest) * line.standard_error(0.0) / share
-    rejected = pvalue_of(z, alternative) < LEVEL
-    outcome = "no longer reject uniform noise" if rejected else "reject uniform noise"
-    moved = TOSS_UP + shift
-    message = (
-        f"If the true posterior at the toss-ups were {moved:.2f} on average instead of 0.50, the "
-        f"test would {outcome} at 5%."
-        if 0 < moved < 1
-        else f"No error of the expert on the toss-ups would make the test {outcome} at 5%."
-    )
-    return Diagnostic(
-        name="tipping point",
-        statistic=shift,
-        concern=rejected and abs(shift) < declared,
-        message=message,
+    error = line.standard_error(0.0) / max(line.error_share(0.0), 1e-3)
+    return tipping_point(
+        line.z(0.0),
+        lambda fall: TOSS_UP + fall * error,
+        TOSS_UP,
+        alternative,
+        reference=Reference(),
+        declared=declared,
+        whose="toss-ups",
     )
 
 
 def bandwidth_check(
     chosen: float,
     pvalue: float,
-    others: dict[float, float | None],
+    others: dict[float, float],
 ) -> Diagnostic:
-    """Say whether another bandwidth would change the verdict."""
-    said = {width: p for width, p in others.items() if p is not None}
-    differ = any((p < LEVEL) != (pvalue < LEVEL) for p in said.values())
-    tried = " and ".join(f"{p:.2g} at {width:.2g}" for width, p in said.items())
+    """Say whether another bandwidth, of those with rows enough, would change the verdict."""
+    differ = any((p < LEVEL) != (pvalue < LEVEL) for p in others.values())
+    tried = " and ".join(f"{p:.2g} at {width:.2g}" for width, p in others.items())
     verdict = "the verdict depends on it" if differ else "the verdict is the same"
     message = f"The bandwidth is {chosen:.2g} spreads of the features"
-    message += f"; the p-value is {tried}: {verdict}." if said else "; no other could be tried."
+    message += f"; the p-value is {tried}: {verdict}." if others else "; no other could be tried."
     return Diagnostic(name="bandwidth", message=message, concern=differ, statistic=chosen)
 
 
@@ -317,7 +302,7 @@ INSTEAD = "method='boundary'"
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class Local(Method):
     """Settings of the local test.
 
     Parameters
@@ -331,129 +316,87 @@ class Local:
         tricube ends at one.
     """
 
+    name: ClassVar[str] = "local"
+    fits_curve: ClassVar[bool] = False
+    has_rates: ClassVar[bool] = False
+    why_no_audit: ClassVar[str] = "which looks at the rows around anchors only"
+
     bandwidth: float | None = None
     kernel: Kernel = "gaussian"
 
     def __post_init__(self) -> None:
         check_settings(self.bandwidth, self.kernel)
 
+    def null_statistic(
+        self, rows: Rows, known: Known, fitted: FittedRows | None = None
+    ) -> tuple[float, Reference]:
+        return self.line(rows, self.anchors_of(known)).z(0.0), Reference()
 
-def local_test(
-    rows: Rows, anchors: Anchors, settings: Local, alternative: Alternative
-) -> AsymmetryTestResult:
-    """Run the local test on checked rows; see `asymmetry_test`."""
-    near = AnchoredRows.of(rows, anchors, settings.kernel)
-    width = settings.bandwidth or near.held.bandwidth(settings.kernel)
-    found = near.posteriors(width)
-    refuse_lonely(found, rows.n_features)
-    line = near.line(found)
-    endless = replace(line, covariance=np.zeros_like(line.covariance))
-    profile = trace_local(line)
-    pvalue = pvalue_of(line.z(0.0), alternative)
-    rates = flip_rates(line, profile.estimate)
-    others = {factor * width: near.pvalue(factor * width, alternative) for factor in ASIDE}
-    share = 1.0 if line.slope is None else max(line.error_share(0.0), 1e-3)
-    return AsymmetryTestResult(
-        statistic=line.z(0.0),
-        pvalue=pvalue,
-        asymmetry=profile.estimate,
-        alpha=rates[0].estimate if rates else None,
-        beta=rates[1].estimate if rates else None,
-        mean_posterior=_unmixed(line.height(), share),
-        standard_error=line.standard_error(0.0) / share,
-        stated_posterior=TOSS_UP,
-        method="local",
-        alternative=alternative,
-        settings={"kernel": settings.kernel, "bandwidth": f"{width:.6g}"},
-        positive=rows.positive,
-        negative=rows.negative,
-        n_rows=round(rows.total_weight),
-        n_features=rows.n_features,
-        n_anchors=len(anchors),
-        tolerance=anchors.tolerance_range(),
-        shared_tolerance=anchors.shared_tolerance,
-        shared_is_default=anchors.shared_is_default,
-        diagnostics=tuple(
-            check
-            for check in (
-                tipping_check(line, alternative, anchors.declared_error),
-                bandwidth_check(width, pvalue, others),
-                left_out_check(line, alternative),
-                line_check(line, profile.estimate),
-                rates_check(rates, line),
-                nearby_check(found, rows.n_features),
-                range_check(rows, near.points),
-                groups_check(rows),
-                *data_notes(rows),
-            )
-            if check is not None
-        ),
-        profile=profile,
-        endless_z=tuple(map(endless.z, profile.asymmetries))
-        if endless.standard_error(0.0) > 0
-        else (),
-        sketch=Sketch(
-            n_rows_seen=rows.total_weight,
-            anchors=spread_out(
-                line.stated,
-                np.clip(TOSS_UP + (line.noisy - TOSS_UP) / share, 0.0, 1.0),
-                np.sqrt(line.total_covariance(0.0).diagonal()) / share,
-            ),
-            bins=(),
-        ),
-        flip_rates=rates,
-    )
+    def line(self, rows: Rows, anchors: Anchors) -> AnchorLine:
+        """Return all that the statistic needs, for simulations."""
+        _, _, found = self._fit(rows, anchors)
+        return AnchorLine.of(anchors, found)
 
-
-def local_line(rows: Rows, anchors: Anchors, settings: Local) -> AnchorLine:
-    """Return all that the statistic needs, for simulations."""
-    near = AnchoredRows.of(rows, anchors, settings.kernel)
-    found = near.posteriors(settings.bandwidth or near.held.bandwidth(settings.kernel))
-    refuse_lonely(found, rows.n_features)
-    return near.line(found)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnchoredRows:
-    """Rows in memory with the anchors to fit at."""
-
-    held: LocalRows
-    anchors: Anchors
-    points: FloatArray
-    kernel: str
-
-    @classmethod
-    def of(cls, rows: Rows, anchors: Anchors, kernel: str) -> "AnchoredRows":
-        """Check the anchors, then bring the rows into memory."""
+    def _fit(self, rows: Rows, anchors: Anchors) -> tuple[LocalRows, FloatArray, LocalPosteriors]:
+        """Fit around every anchor; refused where hardly any row is near one."""
         points = anchors.points_for(rows.feature_names, rows.n_features)
         check_stated(anchors)
         refuse_contradictions(anchors, points)
-        return cls(hold_locally(rows, INSTEAD), anchors, points, kernel)
+        held = hold_locally(rows, INSTEAD)
+        found = held.posteriors(points, self.bandwidth or held.bandwidth(self.kernel), self.kernel)
+        refuse_lonely(found, rows.n_features)
+        return held, points, found
 
-    def posteriors(self, bandwidth: float) -> LocalPosteriors:
-        """Fit at every anchor."""
-        return self.held.posteriors(self.points, bandwidth, self.kernel)
+    def run(self, rows: Rows, known: Known, alternative: Alternative) -> AsymmetryTestResult:
+        anchors = self.anchors_of(known)
+        held, points, found = self._fit(rows, anchors)
+        line, width = AnchorLine.of(anchors, found), found.bandwidth
+        endless = replace(line, covariance=np.zeros_like(line.covariance))
+        profile = trace_line(line.z, 2 * line.height() - 1)
+        pvalue = pvalue_of(line.z(0.0), alternative)
+        rates = flip_rates(line, profile.estimate)
+        others: dict[float, float] = {}
+        for aside in (factor * width for factor in ASIDE):
+            nearby = held.posteriors(points, aside, self.kernel)
+            if (nearby.effective_rows >= rows_needed(rows.n_features)).all():
+                others[aside] = pvalue_of(AnchorLine.of(anchors, nearby).z(0.0), alternative)
+        share = 1.0 if line.slope is None else max(line.error_share(0.0), 1e-3)
+        checks = [
+            tipping_check(line, alternative, anchors.declared_error),
+            bandwidth_check(width, pvalue, others),
+            left_out_check(line, alternative),
+            line_check(line, profile.estimate),
+            rates_check(rates, line),
+            nearby_check(found, rows.n_features),
+            range_check(rows, points),
+            groups_check(rows),
+        ]
+        errors = np.sqrt(line.total_covariance(0.0).diagonal()) / share
+        settings = {"kernel": self.kernel, "bandwidth": f"{width:.6g}"}
+        return AsymmetryTestResult(
+            statistic=line.z(0.0),
+            pvalue=pvalue,
+            asymmetry=profile.estimate,
+            alpha=rates[0].estimate if rates else None,
+            beta=rates[1].estimate if rates else None,
+            mean_posterior=float(_unmixed(line.height(), share)),
+            standard_error=line.standard_error(0.0) / share,
+            stated_posterior=TOSS_UP,
+            diagnostics=all_checks(rows, checks),
+            profile=profile,
+            endless_z=tuple(map(endless.z, profile.asymmetries))
+            if endless.standard_error(0.0) > 0
+            else (),
+            sketch=Sketch(
+                n_rows_seen=rows.total_weight,
+                anchors=spread_out(line.stated, _unmixed(line.noisy, share), errors),
+                bins=(),
+            ),
+            flip_rates=rates,
+            **self.asked(rows, known, alternative, settings),
+        )
 
-    def line(self, found: LocalPosteriors) -> AnchorLine:
-        """Set the fits beside what was stated."""
-        return AnchorLine.of(self.anchors, found.posterior, found.covariance)
 
-    def pvalue(self, bandwidth: float, alternative: Alternative) -> float | None:
-        """Return the p-value at another bandwidth; None where rows are too few for it."""
-        found = self.posteriors(bandwidth)
-        if (found.effective_rows < rows_needed(self.points.shape[1])).any():
-            return None
-        return pvalue_of(self.line(found).z(0.0), alternative)
-
-
-def trace_local(line: AnchorLine) -> Profile:
-    """Tabulate the statistic over the asymmetries that labels can have."""
-    # At an asymmetry of 1 there is no room for tolerances; stop a hair before it.
-    end = 1 - 1e-9
-    estimate = min(max(2 * line.height() - 1, -0.999 * end), 0.999 * end)
-    return tabulate(line.z, estimate, (-end, end))
-
-
-def _unmixed(noisy: float, share: float) -> float:
+def _unmixed(noisy: FloatArray | float, share: float) -> FloatArray:
     """Return the true posterior behind a noisy one, if the noise is uniform."""
-    return min(max(TOSS_UP + (noisy - TOSS_UP) / share, 0.0), 1.0)
+    return np.clip(TOSS_UP + (noisy - TOSS_UP) / share, 0.0, 1.0)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, ndtri
 
 from evenodds.errors import InputError
@@ -35,7 +35,9 @@ def holm(pvalues: ArrayLike) -> FloatArray:
     given = _checked(pvalues)
     order = np.argsort(given, kind="stable")
     steps = given[order] * np.arange(len(given), 0, -1)
-    return _put_back(np.maximum.accumulate(steps), order)
+    adjusted = np.empty(len(given))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
 
 
 def benjamini_hochberg(pvalues: ArrayLike) -> FloatArray:
@@ -59,10 +61,9 @@ def benjamini_hochberg(pvalues: ArrayLike) -> FloatArray:
     >>> benjamini_hochberg([0.01, 0.04, 0.02]).round(4).tolist()
     [0.03, 0.04, 0.03]
     """
-    given = _checked(pvalues)
-    order = np.argsort(given, kind="stable")
-    steps = given[order] * len(given) / np.arange(1, len(given) + 1)
-    return _put_back(np.minimum.accumulate(steps[::-1])[::-1], order)
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(_checked(pvalues)))
 
 
 def _checked(pvalues: ArrayLike) -> FloatArray:
@@ -77,13 +78,6 @@ def _checked(pvalues: ArrayLike) -> FloatArray:
     return given
 
 
-def _put_back(steps: FloatArray, order: NDArray[np.intp]) -> FloatArray:
-    """Return sorted values, cut at 1, in the order they came in."""
-    adjusted = np.empty(len(steps))
-    adjusted[order] = np.minimum(steps, 1.0)
-    return adjusted
-
-
 def wilson_interval(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22, 209-212)."""
     z = float(-ndtri((1 - level) / 2))
@@ -95,5 +89,5 @@ def wilson_interval(successes: float, trials: float, level: float = 0.95) -> tup
 
 
 def log_ways(n: int, chosen: Any) -> FloatArray:
-    """Return the logarithm of the number of ways to choose so many of `n`."""
+    """Log of the binomial coefficient."""
     return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1))

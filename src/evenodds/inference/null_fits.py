@@ -177,8 +177,16 @@ class AnchorEquations:
     stated: FloatArray  # the posteriors behind t
 
     @classmethod
-    def of(cls, anchors: Anchors, points: FloatArray, problem: NoisyProblem) -> "AnchorEquations":
-        """Put anchors on the log-odds scale; posteriors of 0 and 1 are not on it."""
+    def of(
+        cls, anchors: Anchors | None, points: FloatArray, problem: NoisyProblem
+    ) -> "AnchorEquations":
+        """Put anchors on the log-odds scale; posteriors of 0 and 1 are not on it.
+
+        Without anchors there are no equations.
+        """
+        design = problem.design(points)
+        if anchors is None:
+            return cls(design, np.empty(0), np.empty((0, 0)), np.empty(0))
         stated = anchors.posterior
         ends = (stated <= 0) | (stated >= 1)
         if ends.any():
@@ -189,7 +197,6 @@ class AnchorEquations:
                 "on, such as 0.9 with a tolerance of 0.05."
             )
         stretch = 1 / (stated * (1 - stated))
-        design = problem.design(points)
         if not np.abs(design).max() < FARTHEST_ANCHOR:
             raise AnchorError(
                 "an anchor lies absurdly far from the data: check the units of its columns."
@@ -200,12 +207,6 @@ class AnchorEquations:
             covariance=anchors.error_covariance() * np.outer(stretch, stretch),
             stated=stated,
         )
-
-    @classmethod
-    def none(cls, n_parameters: int) -> "AnchorEquations":
-        """Return no equations at all."""
-        nothing = np.empty(0)
-        return cls(np.empty((0, n_parameters)), nothing, np.empty((0, 0)), nothing)
 
     def averaged(self, weights: FloatArray) -> "AnchorEquations":
         """Return the one equation that is the weighted mean of all."""
@@ -218,8 +219,6 @@ class AnchorEquations:
 
     def evidence(self) -> Evidence:
         """Return what the equations say about the coefficients."""
-        if len(self.targets) == 0:
-            return Evidence.none(self.design.shape[1])
         return Evidence.of(self.design, self.targets, self.covariance)
 
 
@@ -248,8 +247,7 @@ def optimal_weights(covariance: FloatArray, design: FloatArray) -> FloatArray:
     leading = np.zeros(design.shape[1])
     leading[0] = 1
     weights, _ = nnls(root.T @ design.T, np.linalg.solve(root, leading))
-    normalised: FloatArray = weights / weights.sum()
-    return normalised
+    return np.asarray(weights / weights.sum())
 
 
 def check_weights(weights: Weights, anchors: Anchors) -> None:

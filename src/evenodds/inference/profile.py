@@ -259,8 +259,16 @@ def tabulate(z: Z, estimate: float, limits: tuple[float, float]) -> Profile:
         for level in EXACT_LEVELS:
             critical = float(-ndtri((1 - level) / 2))
             crossing = _where(z, estimate, end, critical)
-            knots[crossing] = z(crossing) if crossing == end else _signed(critical, limit, estimate)
+            signed = -critical if limit > estimate else critical
+            knots[crossing] = z(crossing) if crossing == end else signed
     return Profile(*_thinned(knots, keep=(0.0, estimate)), estimate)
+
+
+def trace_line(z: Z, estimate: float) -> Profile:
+    """Tabulate a z that is nearly a straight line, over all asymmetries that labels can have."""
+    # At an asymmetry of 1 no variance may be left; stop a hair before it.
+    end = 1 - 1e-9
+    return tabulate(z, min(max(estimate, -0.999 * end), 0.999 * end), (-end, end))
 
 
 class Slanted(Protocol):
@@ -276,6 +284,25 @@ class Slanted(Protocol):
     def usable(self) -> bool: ...
 
 
+class Walked:
+    """A costly statistic that keeps what it has worked out."""
+
+    def __init__(self, statistic: Callable[[float], Slanted]) -> None:
+        self.statistic = statistic
+        self.known: dict[float, Slanted] = {}
+
+    def at(self, asymmetry: float) -> Slanted:
+        """Return the statistic at a hypothesised asymmetry."""
+        if asymmetry not in self.known:
+            self.known[asymmetry] = self.statistic(asymmetry)
+        return self.known[asymmetry]
+
+    def usable(self, *kept: float) -> dict[float, float]:
+        """Return z where it is evidence, and where it is to be kept in any case, in order."""
+        known = sorted(self.known.items())
+        return {place: found.z for place, found in known if found.usable or place in kept}
+
+
 def walk(
     statistic: Callable[[float], Slanted], limits: tuple[float, float], *, sparing: bool = False
 ) -> Profile:
@@ -284,25 +311,15 @@ def walk(
     `sparing` takes fewer and longer strides, for statistics of very many rows, which are
     nearly straight and very costly.
     """
-    known: dict[float, Slanted] = {}
-
-    def at(asymmetry: float) -> Slanted:
-        if asymmetry not in known:
-            known[asymmetry] = statistic(asymmetry)
-        return known[asymmetry]
-
-    root = _find_root(at, known, limits, precision=1e-4 if sparing else 1e-8)
+    walked = Walked(statistic)
+    root = _find_root(walked, limits, precision=1e-4 if sparing else 1e-8)
     sizes = SPARING_SIZES if sparing else WALKED_SIZES
     for limit in limits:
-        _stride(at, root, limit, sizes)
+        _stride(walked, root, limit, sizes)
     if not sparing:
         for level in WALKED_LEVELS:
-            _pin_down(at, known, root, float(-ndtri((1 - level) / 2)))
-    knots = {
-        asymmetry: value.z
-        for asymmetry, value in known.items()
-        if value.usable or asymmetry in (0.0, root)
-    }
+            _pin_down(walked, root, float(-ndtri((1 - level) / 2)))
+    knots = walked.usable(0.0, root)
     low, high = limits
     allowed = (low if low > WIDEST[0] else -1.0, high if high < WIDEST[1] else 1.0)
     return Profile(*_thinned(knots, keep=(0.0, root)), root, allowed)
@@ -312,32 +329,20 @@ def find_root(
     statistic: Callable[[float], Slanted], limits: tuple[float, float]
 ) -> tuple[float, float]:
     """Return where a costly z is zero, and its value there: not zero where it has no root."""
-    known: dict[float, Slanted] = {}
-
-    def at(asymmetry: float) -> Slanted:
-        if asymmetry not in known:
-            known[asymmetry] = statistic(asymmetry)
-        return known[asymmetry]
-
-    root = _find_root(at, known, limits, precision=1e-4)
-    at(root)
-    tried = sorted(place for place, found in known.items() if found.usable or place == root)
-    return root, Profile(tuple(tried), tuple(known[place].z for place in tried), root).at_estimate
+    walked = Walked(statistic)
+    root = _find_root(walked, limits, precision=1e-4)
+    tried = walked.usable(root)
+    return root, Profile(tuple(tried), tuple(tried.values()), root).at_estimate
 
 
-def _find_root(
-    at: Callable[[float], Slanted],
-    known: dict[float, Slanted],
-    limits: tuple[float, float],
-    precision: float,
-) -> float:
+def _find_root(walked: Walked, limits: tuple[float, float], precision: float) -> float:
     """Return where z is zero, by guarded Newton and secant steps.
 
     Where z has no root, return the asymmetry closest to one: the limit it points to, or the
     last one whose fit is a curve and not a step.
     """
     low, high = limits  # z is positive at low and negative at high, as far as is known
-    here, value = 0.0, at(0.0)
+    here, value = 0.0, walked.at(0.0)
     slope = value.slope
     for _ in range(MOST_ROOT_STEPS):
         # At a limit z may still point beyond it; where it points back, the root lies between.
@@ -349,32 +354,30 @@ def _find_root(
         ahead = here + float(np.clip(stride, -LARGEST_STRIDE, LARGEST_STRIDE))
         if not low < ahead < high:
             # Past a limit that was never tried, go there; past a known bracket, halve it.
-            tried = low in known and high in known
+            tried = low in walked.known and high in walked.known
             ahead = (low + high) / 2 if tried else min(max(ahead, limits[0]), limits[1])
         if high - low < 1e-9:
             break
-        following = at(ahead)
+        following = walked.at(ahead)
         for _ in range(MOST_RETREATS):
             if following.usable:
                 break
             ahead = (here + ahead) / 2
-            following = at(ahead)
+            following = walked.at(ahead)
         if not following.usable:
             break
         # After the first step the slope is taken from the last two values.
         change = following.z - value.z
         slope = change / (ahead - here) if change != 0 else slope
         here, value = ahead, following
-    usable = [asymmetry for asymmetry, found in known.items() if found.usable or asymmetry == 0]
-    return min(usable, key=lambda asymmetry: abs(known[asymmetry].z))
+    usable = walked.usable(0.0)
+    return min(usable, key=lambda asymmetry: abs(usable[asymmetry]))
 
 
-def _stride(
-    at: Callable[[float], Slanted], root: float, limit: float, sizes: tuple[float, ...]
-) -> None:
+def _stride(walked: Walked, root: float, limit: float, sizes: tuple[float, ...]) -> None:
     """Walk outwards from the root, aiming each stride at the next size of z."""
     side = 1 if limit > root else -1
-    here, value = root, at(root)
+    here, value = root, walked.at(root)
     remaining = list(sizes)
     for _ in range(MOST_STRIDES):
         if here == limit or not remaining:
@@ -382,23 +385,21 @@ def _stride(
         wanted = (remaining[0] - abs(value.z)) / -value.slope if value.slope < 0 else np.inf
         stride = float(np.clip(wanted, SMALLEST_STRIDE, LARGEST_STRIDE))
         ahead = min(here + stride, limit) if side > 0 else max(here - stride, limit)
-        here, value = ahead, at(ahead)
+        here, value = ahead, walked.at(ahead)
         if not value.usable:
             return  # beyond this nothing is known
         while remaining and abs(value.z) > 0.95 * remaining[0]:
             remaining.pop(0)
 
 
-def _pin_down(
-    at: Callable[[float], Slanted], known: dict[float, Slanted], root: float, critical: float
-) -> None:
+def _pin_down(walked: Walked, root: float, critical: float) -> None:
     """Add a knot where the table now says that z crosses a critical value, on either side."""
-    ordered = sorted(knot for knot, found in known.items() if found.usable or knot in (0.0, root))
-    profile = Profile(tuple(ordered), tuple(known[knot].z for knot in ordered), root)
+    knots = walked.usable(0.0, root)
+    profile = Profile(tuple(knots), tuple(knots.values()), root)
     for side in (-1, 1):
         crossing = profile.crossing(-side * critical, side)
         if crossing is not None:
-            at(crossing)
+            walked.at(crossing)
 
 
 def _where(z: Z, start: float, limit: float, size: float) -> float:
@@ -406,10 +407,6 @@ def _where(z: Z, start: float, limit: float, size: float) -> float:
     if start == limit or abs(z(limit)) <= size:
         return limit
     return float(brentq(lambda delta: abs(z(delta)) - size, start, limit, xtol=1e-15, rtol=1e-14))
-
-
-def _signed(critical: float, limit: float, estimate: float) -> float:
-    return -critical if limit > estimate else critical
 
 
 def _thinned(

@@ -1,18 +1,19 @@
 """The test of Poyiadzi et al. (2021), corrected: plain logistic curve, anchors at 1/2."""
 
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 from scipy.special import expit, ndtr
 
-from evenodds.anchors import Anchors
+from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
-from evenodds.inference.diagnostics import rows_check
+from evenodds.inference.diagnostics import doubt_check, rows_check
 from evenodds.inference.figure_data import CurveOnRows, sketch_plain, spread_out
-from evenodds.inference.noise_aware import data_notes
+from evenodds.inference.method import Known, Method, all_checks
+from evenodds.inference.noise_aware import FittedRows
 from evenodds.inference.null_fits import Weights, check_weights, equal_weights, optimal_weights
-from evenodds.inference.profile import Alternative, Profile, pvalue_of, tabulate
+from evenodds.inference.profile import Alternative, Reference, pvalue_of, trace_line
 from evenodds.inference.results import AnchorPosition, AsymmetryTestResult, Diagnostic
 from evenodds.model.curve_shape import flattening_statistic
 from evenodds.model.logistic import Covariance, LogisticFit, fit_rows
@@ -25,7 +26,7 @@ FLATTENED_BELOW = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Wald:
+class Wald(Method):
     """Settings of the paper's test.
 
     Parameters
@@ -38,12 +39,55 @@ class Wald:
         quite logistic; with groups it is always the grouped sandwich.
     """
 
+    name: ClassVar[str] = "wald"
+    has_rates: ClassVar[bool] = False
+    overstates: ClassVar[bool] = True
+    why_no_audit: ClassVar[str] = "whose curve has no flip rates"
+
     weights: Weights = "equal"
     covariance: Covariance = "information"
 
     def __post_init__(self) -> None:
         check_choice(self.weights, "weights", get_args(Weights))
         check_choice(self.covariance, "covariance", get_args(Covariance))
+
+    def null_statistic(
+        self, rows: Rows, known: Known, fitted: FittedRows | None = None
+    ) -> tuple[float, Reference]:
+        _, curve = self._fit(rows, self.anchors_of(known))
+        return curve.z(0.0), Reference()
+
+    def run(self, rows: Rows, known: Known, alternative: Alternative) -> AsymmetryTestResult:
+        anchors = self.anchors_of(known)
+        fit, curve = self._fit(rows, anchors)
+        profile = trace_line(curve.z, 2 * curve.mean_posterior - 1)
+        robust = "grouped sandwich" if rows.n_groups is not None else self.covariance
+        settings: dict[str, str] = {"weights": self.weights, "covariance": robust}
+        inside = NoisyPoint(fit.inside.coefficients, 0, 0)
+        return AsymmetryTestResult(
+            statistic=curve.z(0.0),
+            pvalue=pvalue_of(profile.at_zero, alternative),
+            asymmetry=profile.estimate,
+            alpha=None,
+            beta=None,
+            mean_posterior=curve.mean_posterior,
+            standard_error=float(np.sqrt(curve.variance(0.0))),
+            stated_posterior=TOSS_UP,
+            diagnostics=all_checks(rows, [_curve_check(rows, fit), rows_check(rows)]),
+            profile=profile,
+            endless_z=() if anchors.strict else tuple(map(curve.endless_z, profile.asymmetries)),
+            sketch=sketch_plain(
+                CurveOnRows(small_sample(rows), inside, fit.inside.shift), _positions(curve)
+            ),
+            **self.asked(rows, known, alternative, settings),
+        )
+
+    def _fit(self, rows: Rows, anchors: Anchors) -> "tuple[LogisticFit, AnchoredCurve]":
+        """Fit the plain curve, and see it at the anchors."""
+        points = anchors.points_for(rows.feature_names, rows.n_features)
+        check_anchors(anchors, self)
+        fit = fit_rows(rows, covariance=self.covariance)
+        return fit, anchored_curve(fit, anchors, points, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,48 +131,6 @@ class AnchoredCurve:
         return curve.z(asymmetry)
 
 
-def wald_test(
-    rows: Rows, anchors: Anchors, settings: Wald, alternative: Alternative
-) -> AsymmetryTestResult:
-    """Run the paper's test on checked rows; see `asymmetry_test`."""
-    points = anchors.points_for(rows.feature_names, rows.n_features)
-    check_anchors(anchors, settings)
-    fit = fit_rows(rows, covariance=settings.covariance)
-    curve = anchored_curve(fit, anchors, points, settings)
-    profile = trace_wald(curve)
-    robust = "grouped sandwich" if rows.n_groups is not None else settings.covariance
-    return AsymmetryTestResult(
-        statistic=curve.z(0.0),
-        pvalue=pvalue_of(profile.at_zero, alternative),
-        asymmetry=profile.estimate,
-        alpha=None,
-        beta=None,
-        mean_posterior=curve.mean_posterior,
-        standard_error=float(np.sqrt(curve.variance(0.0))),
-        stated_posterior=0.5,
-        method="wald",
-        alternative=alternative,
-        settings={"weights": settings.weights, "covariance": robust},
-        positive=fit.positive,
-        negative=fit.negative,
-        n_rows=fit.n_rows,
-        n_features=fit.n_features,
-        n_anchors=len(anchors),
-        tolerance=anchors.tolerance_range(),
-        shared_tolerance=anchors.shared_tolerance,
-        shared_is_default=anchors.shared_is_default,
-        diagnostics=(_curve_check(rows, fit), rows_check(rows), *data_notes(rows)),
-        profile=profile,
-        endless_z=() if anchors.strict else tuple(map(curve.endless_z, profile.asymmetries)),
-        sketch=sketch_plain(
-            CurveOnRows(
-                small_sample(rows), NoisyPoint(fit.inside.coefficients, 0, 0), fit.inside.shift
-            ),
-            _positions(curve),
-        ),
-    )
-
-
 def _positions(curve: AnchoredCurve) -> tuple[AnchorPosition, ...]:
     """Return where the curve is at each anchor, with the error of that anchor alone."""
     n_anchors = len(curve.posteriors)
@@ -159,14 +161,6 @@ def anchored_curve(
     )
 
 
-def trace_wald(curve: AnchoredCurve) -> Profile:
-    """Tabulate the statistic over the asymmetries that a mean posterior can have."""
-    # Strict anchors have no variance left at asymmetry 1; stop a hair before it.
-    end = 1 - 1e-9
-    estimate = min(max(2 * curve.mean_posterior - 1, -0.999 * end), 0.999 * end)
-    return tabulate(curve.z, estimate, (-end, end))
-
-
 def check_anchors(anchors: Anchors, settings: Wald) -> None:
     """Refuse anchors that the paper's test cannot use."""
     off = anchors.posterior != 0.5
@@ -182,20 +176,15 @@ def check_anchors(anchors: Anchors, settings: Wald) -> None:
 def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
     """Say whether the curve is flattened as by noise, which the plain curve cannot follow."""
     statistic = flattening_statistic(rows, fit)
-    pvalue = float(ndtr(statistic))
-    concern = pvalue < FLATTENED_BELOW
-    if concern:
-        message = (
-            "The labels follow a curve flattened at its ends, as label noise makes it "
-            f"(z = {statistic:.1f}). The plain logistic curve of this test then moves even when "
-            "both classes are flipped equally often, unless rows lie evenly about the boundary; "
-            "with rare positives or skewed features it rejects far too often."
-        )
-    else:
-        message = (
-            f"No flattening of the curve such as noise makes was seen (z = {statistic:.1f}); "
-            "little noise may go unseen."
-        )
-    return Diagnostic(
-        name="curve", message=message, concern=concern, statistic=statistic, pvalue=pvalue
+    return doubt_check(
+        "curve",
+        statistic,
+        float(ndtr(statistic)),
+        doubt="The labels follow a curve flattened at its ends, as label noise makes it "
+        f"(z = {statistic:.1f}). The plain logistic curve of this test then moves even when both "
+        "classes are flipped equally often, unless rows lie evenly about the boundary; with rare "
+        "positives or skewed features it rejects far too often.",
+        fine=f"No flattening of the curve such as noise makes was seen (z = {statistic:.1f}); "
+        "little noise may go unseen.",
+        below=FLATTENED_BELOW,
     )

@@ -59,21 +59,15 @@ class Evidence:
         )
 
     @staticmethod
-    def pull_of(design: FloatArray, targets: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return the pull of the Gaussian term for other targets."""
+    def pulls_of(design: FloatArray, targets: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the pull of the Gaussian term for other targets, a row for each set of them."""
         _, loose = _split(covariance)
-        pull: FloatArray = (loose.T @ design).T @ (loose.T @ targets)
-        return pull
+        return (targets @ loose) @ (loose.T @ design)
 
     def scaled(self, share: float) -> "Evidence":
         """Return evidence weakened to go with a share of the rows."""
-        return Evidence(
-            self.origin,
-            self.basis,
-            self.precision * share,
-            self.pull * share,
-            self.constant * share,
-        )
+        precision, pull = self.precision * share, self.pull * share
+        return Evidence(self.origin, self.basis, precision, pull, self.constant * share)
 
     def penalty(self, coefficients: FloatArray) -> float:
         """Return what the Gaussian term takes off the log-likelihood."""
@@ -82,21 +76,17 @@ class Evidence:
 
     def penalty_score(self, coefficients: FloatArray) -> FloatArray:
         """Return the derivative of minus the penalty."""
-        score: FloatArray = self.pull - self.precision @ coefficients
-        return score
+        return self.pull - self.precision @ coefficients
 
     def onto(self, coefficients: FloatArray) -> FloatArray:
         """Return the nearest coefficients that obey the constraints, for one row or many."""
-        projected: FloatArray = (
-            self.origin + (coefficients - self.origin) @ self.basis @ self.basis.T
-        )
-        return projected
+        return self.origin + (coefficients - self.origin) @ self.basis @ self.basis.T
 
 
 def _split(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the directions without error, and the others divided by their standard error."""
     variances, directions = np.linalg.eigh(covariance)
-    exact = variances <= ZERO_VARIANCE * max(float(variances[-1]), 0.0)
+    exact = variances <= ZERO_VARIANCE * variances.max(initial=0.0)
     return directions[:, exact], directions[:, ~exact] / np.sqrt(variances[~exact])
 
 

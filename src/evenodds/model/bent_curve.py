@@ -14,15 +14,15 @@ of delta therefore holds the error of the index. ``delta`` is linear in the labe
 ``1/(p_0 (1 - p_0))``, so it exists always and is close to normal (theory page, "Contours").
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from evenodds.model.covariance import sum_by_group
-from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, STEP_ROWS_A_PARAMETER
+from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, is_step
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
-from evenodds.model.sums import shifted, symmetric_inverse
+from evenodds.model.sums import Sums, shifted, symmetric_inverse, weigh
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -60,8 +60,9 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     With many rows the search is done on a sample; what is left to do on all of them is little.
     """
     small = problem.small
-    ends = [_climb(small, _start(plain_coefficients, *rates)) for rates in START_RATES]
-    smooth = [end for end in ends if not _is_step(end)]
+    starts = [_point(plain_coefficients / (1 - sum(rates)), rates) for rates in START_RATES]
+    ends = [_climb(small, start) for start in starts]
+    smooth = [end for end in ends if not is_step(end)]
     if not smooth:
         clean = NoisyPoint(plain_coefficients, LEAST_RATE, 0.0)
         return FreeCurve(problem.evaluate(clean), plain=True)
@@ -71,11 +72,7 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     return FreeCurve(best, plain=False)
 
 
-def _start(coefficients: FloatArray, alpha: float, beta: float) -> NoisyPoint:
-    return _point(coefficients / (1 - alpha - beta), np.array([alpha, beta]))
-
-
-def _point(coefficients: FloatArray, rates: FloatArray) -> NoisyPoint:
+def _point(coefficients: FloatArray, rates: Iterable[float]) -> NoisyPoint:
     """Return the curve with these flip rates (alpha, beta)."""
     alpha, beta = (float(rate) for rate in rates)
     return NoisyPoint(coefficients, (alpha + beta) / 2, beta - alpha)
@@ -89,10 +86,6 @@ def _rates(point: NoisyPoint) -> FloatArray:
 def _objective(here: NoisyEvaluation) -> float:
     """Return the log-likelihood, that of the sure cases included."""
     return here.log_likelihood + SURE_CASES * float(np.log1p(-_rates(here.point)).sum())
-
-
-def _is_step(here: NoisyEvaluation) -> bool:
-    return here.transition < STEP_ROWS_A_PARAMETER * len(here.point.coefficients)
 
 
 def _climb(
@@ -181,8 +174,10 @@ class BendingDesign:
         return len(self.knots) + len(self.factors)
 
 
-class BendingSums:
+class BendingSums(Sums):
     """The normal equations of the weighted least squares."""
+
+    summed = ("score", "information")
 
     def __init__(self, design: BendingDesign) -> None:
         self.design = design
@@ -192,23 +187,20 @@ class BendingSums:
     def add(self, block: Block) -> None:
         base, columns = self.design.of(block.features)
         precision = 1 / (base * (1 - base))
-        if block.weights is not None:
-            precision *= block.weights
+        weigh(block, precision)
         weighted = columns * precision[:, None]
         self.score += weighted.T @ (block.labels - base)
         self.information += weighted.T @ columns
 
-    def merge(self, other: Self) -> None:
-        self.score += other.score
-        self.information += other.information
 
-
-class BendingVariance:
+class BendingVariance(Sums):
     """Variance of the scores: by the curve started from or the fitted one, whichever is larger.
 
     Where the first puts a plateau at the floor and the rows do not, its weights would promise
     far too much.
     """
+
+    summed = ("total",)
 
     def __init__(self, design: BendingDesign, added: FloatArray) -> None:
         self.design, self.added = design, added
@@ -219,16 +211,14 @@ class BendingVariance:
         fitted = base + columns @ self.added
         known = base * (1 - base)
         variance = np.maximum(known, fitted * (1 - fitted)) / known**2
-        if block.weights is not None:
-            variance *= block.weights
+        weigh(block, variance)
         self.total += (columns * variance[:, None]).T @ columns
 
-    def merge(self, other: Self) -> None:
-        self.total += other.total
 
-
-class GroupedBendingScores:
+class GroupedBendingScores(Sums):
     """Scores at the solution, summed within each group."""
+
+    summed = ("scores",)
 
     def __init__(self, design: BendingDesign, added: FloatArray, n_groups: int) -> None:
         self.design, self.added = design, added
@@ -237,12 +227,8 @@ class GroupedBendingScores:
     def add(self, block: Block) -> None:
         base, columns = self.design.of(block.features)
         weighted = (block.labels - base - columns @ self.added) / (base * (1 - base))
-        if block.weights is not None:
-            weighted *= block.weights
+        weigh(block, weighted)
         sum_by_group(self.scores, block, columns * weighted[:, None])
-
-    def merge(self, other: Self) -> None:
-        self.scores += other.scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,7 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more likely true class."""
         positive = self.decision_function(X) > 0
-        chosen: NDArray[Any] = self.classes_[positive.astype(int)]
-        return chosen
+        return np.asarray(self.classes_[positive.astype(int)])
 
     def flip_probability(self, X: Any, y: Any) -> FloatArray:
         """Return how likely each given label is not the true one; sort by it to relabel."""
@@ -111,8 +110,7 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "curve_")
-        features: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        return features
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

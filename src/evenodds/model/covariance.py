@@ -5,18 +5,18 @@ the best approximation; with groups, scores are summed within a group before
 they are squared, so repeated rows of one patient do not count as news.
 """
 
-from typing import Self
-
 import numpy as np
 
-from evenodds.model.noisy_likelihood import NoisyPoint, squeezed
-from evenodds.model.sums import WeightedGram, probabilities, shifted
+from evenodds.model.noisy_likelihood import NoisyPoint, weighted_residuals
+from evenodds.model.sums import Sums, WeightedGram, probabilities, shifted, weigh
 from evenodds.rows.base import Block, Rows
 from evenodds.validation import FloatArray
 
 
-class SquaredScores:
+class SquaredScores(Sums):
     """Sum of ``w r^2 x x'``: a row of weight 3 is three rows, so the weight is not squared."""
+
+    summed = ("gram",)
 
     def __init__(self, coefficients: FloatArray, shift: FloatArray | None) -> None:
         self.coefficients = coefficients
@@ -26,20 +26,18 @@ class SquaredScores:
     def add(self, block: Block) -> None:
         features = shifted(block.features, self.shift)
         squares = (block.labels - probabilities(features, self.coefficients)) ** 2
-        if block.weights is not None:
-            squares *= block.weights
+        weigh(block, squares)
         self.gram.add(features, squares)
-
-    def merge(self, other: Self) -> None:
-        self.gram.merge(other.gram)
 
     def total(self) -> FloatArray:
         """Return the middle of the sandwich."""
         return self.gram.total()
 
 
-class GroupedScores:
+class GroupedScores(Sums):
     """Sum of scores within each group."""
+
+    summed = ("scores",)
 
     def __init__(self, coefficients: FloatArray, shift: FloatArray | None, n_groups: int) -> None:
         self.coefficients = coefficients
@@ -49,13 +47,9 @@ class GroupedScores:
     def add(self, block: Block) -> None:
         features = shifted(block.features, self.shift)
         residuals = block.labels - probabilities(features, self.coefficients)
-        if block.weights is not None:
-            residuals *= block.weights
+        weigh(block, residuals)
         scores = np.column_stack([residuals, features * residuals[:, None]])
         sum_by_group(self.scores, block, scores)
-
-    def merge(self, other: Self) -> None:
-        self.scores += other.scores
 
     def total(self) -> FloatArray:
         """Return the middle of the sandwich."""
@@ -90,8 +84,10 @@ def sandwich(
     return bread @ middle @ bread
 
 
-class GroupedNoisyScores:
+class GroupedNoisyScores(Sums):
     """Score of (theta, tau, Delta) within each group."""
+
+    summed = ("scores",)
 
     def __init__(self, point: NoisyPoint, shift: FloatArray | None, n_groups: int) -> None:
         self.point = point
@@ -99,18 +95,9 @@ class GroupedNoisyScores:
         self.scores = np.zeros((n_groups, len(point.coefficients) + 2))
 
     def add(self, block: Block) -> None:
-        point = self.point
-        features = shifted(block.features, self.shift)
-        steps = squeezed(features, point.coefficients)
-        fitted = point.squeeze(steps)
-        weighted = (block.labels - fitted) / (fitted * (1 - fitted))
-        if block.weights is not None:
-            weighted *= block.weights
-        along = weighted * (1 - 2 * point.rate) * steps * (1 - steps)
+        features, steps, weighted = weighted_residuals(block, self.point, self.shift)
+        along = weighted * (1 - 2 * self.point.rate) * steps * (1 - steps)
         scores = np.column_stack(
             [along, features * along[:, None], weighted * (1 - 2 * steps), weighted / 2]
         )
         sum_by_group(self.scores, block, scores)
-
-    def merge(self, other: Self) -> None:
-        self.scores += other.scores

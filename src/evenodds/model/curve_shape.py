@@ -13,7 +13,15 @@ import numpy as np
 
 from evenodds.model.logistic import LogisticFit
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem, squeezed
-from evenodds.model.sums import ColumnMoments, Moments, probabilities, shifted
+from evenodds.model.sums import (
+    ColumnMoments,
+    Moments,
+    Sums,
+    counts_of,
+    probabilities,
+    shifted,
+    weigh,
+)
 from evenodds.rows.base import Block, Rows
 from evenodds.validation import FloatArray
 
@@ -26,7 +34,7 @@ FEATURES_HELD_AT = 4.0
 MOST_FEATURES = 10
 
 
-class BendSums:
+class BendSums(Sums):
     """Score and information of bends, and their information with everything else.
 
     The first bends are the square and the cube of the fitted log-odds, and tails that fall more
@@ -34,6 +42,8 @@ class BendSums:
     posterior itself in its standard deviations: on a plateau, where bends of the log-odds move
     nothing, they still do.
     """
+
+    summed = ("score", "information", "with_others")
 
     def __init__(
         self, point: NoisyPoint, shift: FloatArray | None, means: FloatArray, spreads: FloatArray
@@ -68,8 +78,7 @@ class BendSums:
         log_odds = np.clip(index, -HELD_AT, HELD_AT)
         fitted = point.squeeze(steps)
         precision = 1 / (fitted * (1 - fitted))
-        if block.weights is not None:
-            precision *= block.weights
+        weigh(block, precision)
         along = (1 - 2 * point.rate) * steps * (1 - steps)
         held = np.clip((features - self.means) / self.spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT)
         held = np.vstack([np.ones(len(held)), held.T])
@@ -92,14 +101,11 @@ class BendSums:
         self.with_others[:, -2] += weighted @ (1 - 2 * steps)
         self.with_others[:, -1] += weighted.sum(axis=1) / 2
 
-    def merge(self, other: Self) -> None:
-        self.score += other.score
-        self.information += other.information
-        self.with_others += other.with_others
 
-
-class FlatteningSums:
+class FlatteningSums(Sums):
     """Score of the extra column, and its information with all columns."""
+
+    summed = ("score", "information", "information_with_columns")
 
     def __init__(self, coefficients: FloatArray, shift: FloatArray | None) -> None:
         self.coefficients = coefficients
@@ -114,18 +120,11 @@ class FlatteningSums:
         extra = 1 - 2 * fitted
         residuals = block.labels - fitted
         curvature = fitted * (1 - fitted) * extra
-        if block.weights is not None:
-            residuals *= block.weights
-            curvature *= block.weights
+        weigh(block, residuals, curvature)
         self.score += float(residuals @ extra)
         self.information += float(curvature @ extra)
         self.information_with_columns[0] += curvature.sum()
         self.information_with_columns[1:] += curvature @ features
-
-    def merge(self, other: Self) -> None:
-        self.score += other.score
-        self.information += other.information
-        self.information_with_columns += other.information_with_columns
 
 
 def flattening_statistic(rows: Rows, fit: LogisticFit) -> float:
@@ -146,11 +145,13 @@ BINS = 12
 PLATEAU = 8.0
 
 
-class CurveBins:
+class CurveBins(Sums):
     """Weight, positive labels, log-odds and fitted shares, summed in fine bins.
 
     `between` is the weight of rows on the other side of the noisy boundary than of the clean.
     """
+
+    summed = ("sums", "between")
 
     def __init__(
         self,
@@ -168,7 +169,7 @@ class CurveBins:
         low, high = self.limits
         slopes, intercept = self.point.coefficients[1:], self.point.coefficients[0]
         log_odds = shifted(block.features, self.shift) @ slopes + intercept
-        weights = np.ones(len(log_odds)) if block.weights is None else block.weights
+        weights = counts_of(block)
         if self.noisy_boundary is not None:
             crossed = (log_odds > 0) != (log_odds > self.noisy_boundary)
             self.between += float(weights @ crossed)
@@ -178,10 +179,6 @@ class CurveBins:
         np.minimum(bins, FINE_BINS - 1, out=bins)
         for place, values in enumerate((1.0, block.labels, log_odds, fitted)):
             self.sums[place] += np.bincount(bins, weights * values, FINE_BINS)
-
-    def merge(self, other: Self) -> None:
-        self.sums += other.sums
-        self.between += other.between
 
     def gathered(self) -> FloatArray:
         """Return the same sums in a few bins of about equal weight, one a column."""
@@ -275,12 +272,13 @@ class Projection:
 
     def coordinates(self, moved: FloatArray) -> FloatArray:
         """Return where cases lie whose features are shifted already."""
-        places: FloatArray = moved @ self.levers + self.offsets
-        return places
+        return moved @ self.levers + self.offsets
 
 
-class CellCounts:
+class CellCounts(Sums):
     """Rows and positive labels in cells over the two features."""
+
+    summed = ("counts",)
 
     def __init__(self, projection: Projection, shift: FloatArray | None) -> None:
         self.projection, self.shift = projection, shift
@@ -293,12 +291,9 @@ class CellCounts:
         inside = ((steps >= 0) & (steps < CELLS)).all(axis=1)
         first, second = steps[inside].astype(np.int64).T
         cells = first * CELLS + second
-        weights = np.ones(len(places)) if block.weights is None else block.weights
+        weights = counts_of(block)
         for place, counted in enumerate((weights, weights * block.labels)):
             self.counts[place] += np.bincount(cells, counted[inside], CELLS * CELLS)
-
-    def merge(self, other: Self) -> None:
-        self.counts += other.counts
 
 
 def _spread(lever: FloatArray, moments: ColumnMoments) -> float:

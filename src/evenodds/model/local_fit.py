@@ -244,13 +244,7 @@ def _sample(around: Surroundings) -> Surroundings:
     if len(around) <= MOST_FITTED:
         return around
     rng = np.random.default_rng(SEED)
-    kept = np.sort(rng.permutation(len(around))[:MOST_FITTED])
-    return Surroundings(
-        features=around.features[kept],
-        labels=around.labels[kept],
-        weights=None if around.weights is None else around.weights[kept],
-        groups=None if around.groups is None else around.groups[kept],
-    )
+    return around.take(np.sort(rng.permutation(len(around))[:MOST_FITTED]))
 
 
 # Influences of all points on a run of rows are held at a time; this many numbers at most.
@@ -314,8 +308,7 @@ def _prior_variances(fits: LocalFits, levers: FloatArray) -> FloatArray:
     design = np.column_stack([np.ones(len(places)), places])
     shares = 1 / (1 + np.exp(-fits.coefficients @ design.T))
     squared_residuals = ((1 - shares) ** 2 + shares**2) / 2
-    variances: FloatArray = ((levers @ design.T) ** 2 * squared_residuals).mean(axis=1)
-    return variances
+    return np.asarray(((levers @ design.T) ** 2 * squared_residuals).mean(axis=1))
 
 
 def _line(coefficients: FloatArray, features: FloatArray, points: FloatArray) -> FloatArray:
@@ -360,48 +353,6 @@ class LocalPosteriors:
     bandwidth: float
     effective_rows: FloatArray
     distinct_rows: FloatArray
-
-
-def local_posteriors(
-    features: FloatArray,
-    labels01: FloatArray,
-    points: FloatArray,
-    *,
-    bandwidth: float | None = None,
-    kernel: str = "gaussian",
-    weights: FloatArray | None = None,
-    groups: IntArray | None = None,
-) -> LocalPosteriors:
-    """Estimate the noisy posterior at `points` without assuming a shape for the curve.
-
-    Parameters
-    ----------
-    features : array of shape (n_rows, n_features)
-        At most five features, in any units: each is measured from its median in half-widths
-        of its middle 68 %.
-    labels01 : array of shape (n_rows,)
-        1.0 for positive labels, 0.0 for the others.
-    points : array of shape (n_points, n_features)
-    bandwidth : float, optional
-        In spreads of the features; by default chosen by cross-validated likelihood, then
-        narrowed so that bias is small against the error.
-    kernel : {"gaussian", "tricube"}
-        The Gaussian is cut at four bandwidths, the tricube ends at one.
-    weights : array of shape (n_rows,), optional
-        Frequency weights.
-    groups : array of int of shape (n_rows,), optional
-        Rows that belong together.
-
-    Raises
-    ------
-    InputError
-        If there are too many features, or too few rows around a point.
-    """
-    rows = LocalRows.of(features, labels01, weights, groups)
-    width = check_settings(bandwidth, kernel) or rows.bandwidth(kernel)
-    found = rows.posteriors(points, width, kernel)
-    refuse_lonely(found, features.shape[1])
-    return found
 
 
 def check_settings(bandwidth: float | None, kernel: str) -> float | None:
@@ -451,32 +402,26 @@ class LocalRows:
 
     def posteriors(self, points: FloatArray, bandwidth: float, kernel: str) -> LocalPosteriors:
         """Return the posteriors at points, however few rows they have around them."""
-        fits = fit_local(self.around, self.standard(points), bandwidth, kernel)
-        return read_posteriors(self.around, fits)
-
-
-def read_posteriors(around: Surroundings, fits: LocalFits) -> LocalPosteriors:
-    """Return fits as posteriors with their joint covariance."""
-    posterior = 1 / (1 + np.exp(-fits.log_odds))
-    slopes = posterior * (1 - posterior)
-    covariance = log_odds_covariance(around, fits)
-    return LocalPosteriors(
-        posterior=posterior,
-        log_odds=fits.log_odds,
-        covariance=slopes[:, None] * covariance * slopes,
-        log_odds_covariance=covariance,
-        bandwidth=fits.bandwidth,
-        effective_rows=fits.effective_rows,
-        distinct_rows=_distinct_rows(around, fits),
-    )
-
-
-def _distinct_rows(around: Surroundings, fits: LocalFits) -> FloatArray:
-    """Return how many distinct rows each fit rests on."""
-    if around.weights is None:
-        return fits.effective_rows
-    counts = distinct_counts(around.features, around.labels, around.weights)
-    return effective_distinct(around.features, counts, fits.points, fits.bandwidth, fits.kernel)
+        around = self.around
+        fits = fit_local(around, self.standard(points), bandwidth, kernel)
+        posterior = 1 / (1 + np.exp(-fits.log_odds))
+        slopes = posterior * (1 - posterior)
+        covariance = log_odds_covariance(around, fits)
+        distinct_rows = fits.effective_rows
+        if around.weights is not None:
+            counts = distinct_counts(around.features, around.labels, around.weights)
+            distinct_rows = effective_distinct(
+                around.features, counts, fits.points, bandwidth, kernel
+            )
+        return LocalPosteriors(
+            posterior=posterior,
+            log_odds=fits.log_odds,
+            covariance=slopes[:, None] * covariance * slopes,
+            log_odds_covariance=covariance,
+            bandwidth=bandwidth,
+            effective_rows=fits.effective_rows,
+            distinct_rows=distinct_rows,
+        )
 
 
 def check_few_features(n_features: int, instead: str) -> None:

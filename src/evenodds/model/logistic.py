@@ -79,7 +79,11 @@ def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None)
     means = moments.means if shift is None else moments.means + shift
     constant = moments.spreads <= CONSTANT * np.abs(means)
     if constant.any():
-        _refuse_constant(rows, int(np.argmax(constant)), float(means[np.argmax(constant)]))
+        column = int(np.argmax(constant))
+        raise RankError(
+            f"{rows.column(column)} of {rows.called} is constant (always {means[column]:g}): "
+            "the intercept is added for you, so remove it."
+        )
     refuse_combinations(rows, moments.products)
 
 
@@ -127,13 +131,6 @@ def _least_squares_start(moments: ColumnMoments) -> FloatArray:
         + (weight / positives - weight / negatives) / 2
     )
     return start
-
-
-def _refuse_constant(rows: Rows, column: int, value: float) -> None:
-    raise RankError(
-        f"{rows.column(column)} of {rows.called} is constant (always {value:g}): "
-        "the intercept is added for you, so remove it."
-    )
 
 
 def refuse_combinations(rows: Rows, products: FloatArray) -> None:
@@ -227,8 +224,7 @@ class LogisticFit:
     @property
     def standard_errors(self) -> FloatArray:
         """Standard error of each coefficient."""
-        errors: FloatArray = np.sqrt(np.diagonal(self.covariance))
-        return errors
+        return np.sqrt(np.diagonal(self.covariance))
 
     def log_odds(self, points: FloatArray) -> FloatArray:
         """Return the fitted log-odds at points given on the scale of the data."""

@@ -46,17 +46,13 @@ def signs_and_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, 
     InputError
         If there are more of one than of the other; a single one serves all of the other.
     """
-    signs, known = signs_of(labels), np.asarray(scores, dtype=np.float64)
+    signs = np.where(check_zero_one(labels), 1.0, -1.0)
+    known = np.asarray(scores, dtype=np.float64)
     if signs.ndim and known.ndim and signs.shape != known.shape:
         raise InputError(
             f"there are {known.size} scores but {signs.size} labels: give one label a score."
         )
     return signs, known
-
-
-def signs_of(labels: ArrayLike) -> FloatArray:
-    """Return 0/1 labels as -1/+1."""
-    return np.where(check_zero_one(labels), 1.0, -1.0)
 
 
 class Link(Protocol):
@@ -87,26 +83,22 @@ class LogOddsLink:
     linear: bool = False
 
     def posterior(self, scores: FloatArray) -> FloatArray:
-        posterior: FloatArray = expit(self.scale * scores)
-        return posterior
+        return expit(self.scale * scores)
 
     def score(self, posterior: FloatArray) -> FloatArray:
-        score: FloatArray = logit(posterior) / self.scale
-        return score
+        return logit(posterior) / self.scale
 
     def noisy_scores(self, scores: FloatArray, noise: ClassConditionalNoise) -> FloatArray:
         # log of (beta + (1 - alpha) e^g) / (1 - beta + alpha e^g), without the overflow.
         log_odds = self.scale * scores
         kept, lost, gained, spared = _log_rates(noise)
         above = np.logaddexp(gained, kept + log_odds)
-        noisy: FloatArray = (above - np.logaddexp(spared, lost + log_odds)) / self.scale
-        return noisy
+        return (above - np.logaddexp(spared, lost + log_odds)) / self.scale
 
     def noisy_slopes(self, scores: FloatArray, noise: ClassConditionalNoise) -> FloatArray:
         log_odds = self.scale * scores
         kept, lost, gained, spared = _log_rates(noise)
-        slopes: FloatArray = expit(log_odds + kept - gained) - expit(log_odds + lost - spared)
-        return slopes
+        return expit(log_odds + kept - gained) - expit(log_odds + lost - spared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +126,8 @@ def _log_rates(noise: ClassConditionalNoise) -> tuple[float, float, float, float
         lost, gained = float(np.log(noise.alpha)), float(np.log(noise.beta))
     return float(np.log1p(-noise.alpha)), lost, gained, float(np.log1p(-noise.beta))
 
+
+Psi = Callable[[FloatArray], FloatArray]
 
 # How far from 0 the symmetry of a loss is looked at, and in how many steps.
 REACH = 10.0
@@ -197,7 +191,7 @@ class MarginLoss:
 
     Examples
     --------
-    >>> from evenodds.model.losses.catalogue import margin_losses
+    >>> from evenodds.model.losses import margin_losses
     >>> margin_losses["sigmoid"].values([2.0, 2.0], [1, 0]).round(3)
     array([0.119, 0.881])
     >>> print(margin_losses["sigmoid"].symmetry())
@@ -207,8 +201,8 @@ class MarginLoss:
     """
 
     name: str
-    psi: Callable[[FloatArray], FloatArray]
-    psi_slope: Callable[[FloatArray], FloatArray]
+    psi: Psi
+    psi_slope: Psi
     convex: bool = False
     linear_odd: bool = False
     symmetry_constant: float | None = None
@@ -268,28 +262,23 @@ def _modified_huber_slope(m: FloatArray) -> FloatArray:
 
 
 def _logistic(m: FloatArray) -> FloatArray:
-    value: FloatArray = np.logaddexp(0, -m)
-    return value
+    return np.logaddexp(0, -m)
 
 
 def _logistic_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -expit(-m)
-    return slope
+    return -expit(-m)
 
 
 def _exponential(m: FloatArray) -> FloatArray:
-    value: FloatArray = np.exp(-m)
-    return value
+    return np.exp(-m)
 
 
 def _exponential_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -np.exp(-m)
-    return slope
+    return -np.exp(-m)
 
 
 def _squared(m: FloatArray) -> FloatArray:
-    value: FloatArray = (1 - m) ** 2
-    return value
+    return (1 - m) ** 2
 
 
 def _squared_slope(m: FloatArray) -> FloatArray:
@@ -297,13 +286,11 @@ def _squared_slope(m: FloatArray) -> FloatArray:
 
 
 def _savage(m: FloatArray) -> FloatArray:
-    value: FloatArray = expit(-2 * m) ** 2
-    return value
+    return expit(-2 * m) ** 2
 
 
 def _savage_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -4 * expit(-2 * m) ** 2 * expit(2 * m)
-    return slope
+    return -4 * expit(-2 * m) ** 2 * expit(2 * m)
 
 
 def _unhinged(m: FloatArray) -> FloatArray:
@@ -323,74 +310,40 @@ def _ramp_slope(m: FloatArray) -> FloatArray:
 
 
 def _sigmoid(m: FloatArray) -> FloatArray:
-    value: FloatArray = expit(-m)
-    return value
+    return expit(-m)
 
 
 def _sigmoid_slope(m: FloatArray) -> FloatArray:
-    slope: FloatArray = -expit(-m) * expit(m)
-    return slope
+    return -expit(-m) * expit(m)
 
 
-_LINEAR: Final = LinearLink()
-_HALF_LOG_ODDS: Final = LogOddsLink(scale=2)
+_CONVEX: Final[dict[str, Any]] = {"convex": True}
+_ODD: Final[dict[str, Any]] = {"convex": True, "linear_odd": True}
+_BOUNDED: Final[dict[str, Any]] = {"symmetry_constant": 1.0}
+_LINEAR: Final[dict[str, Any]] = {"link": LinearLink()}
+_HALF_LOG_ODDS: Final[dict[str, Any]] = {"link": LogOddsLink(scale=2)}
 
 # First those with psi(m) + psi(-m) = K, then those without.
-_LOSSES: Final = (
-    MarginLoss(name="zero-one", psi=_zero_one, psi_slope=_flat, symmetry_constant=1.0),
-    MarginLoss(name="sigmoid", psi=_sigmoid, psi_slope=_sigmoid_slope, symmetry_constant=1.0),
-    MarginLoss(name="ramp", psi=_ramp, psi_slope=_ramp_slope, symmetry_constant=1.0),
-    MarginLoss(
-        name="unhinged",
-        psi=_unhinged,
-        psi_slope=_unhinged_slope,
-        convex=True,
-        linear_odd=True,
-        symmetry_constant=2.0,
-    ),
-    MarginLoss(
-        name="logistic",
-        psi=_logistic,
-        psi_slope=_logistic_slope,
-        convex=True,
-        linear_odd=True,
-        link=LogOddsLink(),
-    ),
-    MarginLoss(
-        name="exponential",
-        psi=_exponential,
-        psi_slope=_exponential_slope,
-        convex=True,
-        link=_HALF_LOG_ODDS,
-    ),
-    MarginLoss(
-        name="squared",
-        psi=_squared,
-        psi_slope=_squared_slope,
-        convex=True,
-        linear_odd=True,
-        link=_LINEAR,
-    ),
-    MarginLoss(name="hinge", psi=_hinge, psi_slope=_hinge_slope, convex=True),
-    MarginLoss(
-        name="squared hinge",
-        psi=_squared_hinge,
-        psi_slope=_squared_hinge_slope,
-        convex=True,
-        link=_LINEAR,
-    ),
-    MarginLoss(
-        name="modified Huber",
-        psi=_modified_huber,
-        psi_slope=_modified_huber_slope,
-        convex=True,
-        linear_odd=True,
-        link=_LINEAR,
-    ),
-    MarginLoss(name="savage", psi=_savage, psi_slope=_savage_slope, link=_HALF_LOG_ODDS),
+_LOSSES: Final[tuple[tuple[str, Psi, Psi, dict[str, Any]], ...]] = (
+    ("zero-one", _zero_one, _flat, _BOUNDED),
+    ("sigmoid", _sigmoid, _sigmoid_slope, _BOUNDED),
+    ("ramp", _ramp, _ramp_slope, _BOUNDED),
+    ("unhinged", _unhinged, _unhinged_slope, {**_ODD, "symmetry_constant": 2.0}),
+    ("logistic", _logistic, _logistic_slope, {**_ODD, "link": LogOddsLink()}),
+    ("exponential", _exponential, _exponential_slope, _CONVEX | _HALF_LOG_ODDS),
+    ("squared", _squared, _squared_slope, _ODD | _LINEAR),
+    ("hinge", _hinge, _hinge_slope, _CONVEX),
+    ("squared hinge", _squared_hinge, _squared_hinge_slope, _CONVEX | _LINEAR),
+    ("modified Huber", _modified_huber, _modified_huber_slope, _ODD | _LINEAR),
+    ("savage", _savage, _savage_slope, _HALF_LOG_ODDS),
 )
 
-margin_losses: Final = MappingProxyType({loss.name: loss for loss in _LOSSES})
+margin_losses: Final = MappingProxyType(
+    {
+        name: MarginLoss(name=name, psi=psi, psi_slope=psi_slope, **facts)
+        for name, psi, psi_slope, facts in _LOSSES
+    }
+)
 
 
 def find_loss(loss: Any) -> Loss:

@@ -57,13 +57,7 @@ class PairProducts:
 
     def grams(self, weights: FloatArray) -> FloatArray:
         """Return ``X' W X`` for each row of `weights` (replicates, rows)."""
-        n_columns = self.design.shape[1]
-        flat = self._flat_grams(weights)
-        grams = np.empty((len(weights), n_columns, n_columns))
-        rows, columns = np.triu_indices(n_columns)
-        grams[:, rows, columns] = flat
-        grams[:, columns, rows] = flat
-        return grams
+        return _unfold(self._flat_grams(weights), self.design.shape[1])
 
     def _flat_grams(self, weights: FloatArray) -> FloatArray:
         """Return the upper triangles of the gram matrices, one a row."""
@@ -81,8 +75,7 @@ class PairProducts:
 def _multiply_pairs(design: FloatArray) -> FloatArray:
     """Return the product of every pair of columns, upper triangle by rows."""
     rows, columns = np.triu_indices(design.shape[1])
-    products: FloatArray = design[:, rows] * design[:, columns]
-    return products
+    return design[:, rows] * design[:, columns]
 
 
 def fit_batch(pairs: PairProducts, labels: NDArray[np.generic], start: FloatArray) -> BatchFit:

@@ -10,7 +10,7 @@ needs one transcendental function and three matrix products for all points of th
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -129,8 +129,7 @@ def _middle(column: FloatArray, counts: FloatArray) -> FloatArray:
     order = np.argsort(column)
     shares = np.cumsum(counts[order])
     places = np.searchsorted(shares, np.array(MIDDLE) * shares[-1])
-    middle: FloatArray = column[order[np.minimum(places, len(order) - 1)]]
-    return middle
+    return np.asarray(column[order[np.minimum(places, len(order) - 1)]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,16 +151,23 @@ class Surroundings:
         groups: IntArray | None = None,
     ) -> "Surroundings":
         """Hold rows, with a tree where they are many; rows of no weight are left out."""
+        held = cls(features, labels, weights, groups)
         if weights is not None and not weights.all():
-            counted = weights > 0
-            features, labels, weights = features[counted], labels[counted], weights[counted]
-            groups = None if groups is None else groups[counted]
-        tree = None
-        if len(features) >= TREE_FROM:
-            from scipy.spatial import cKDTree
+            held = held.take(np.flatnonzero(weights > 0))
+        if len(held) < TREE_FROM:
+            return held
+        from scipy.spatial import cKDTree
 
-            tree = cKDTree(features)
-        return cls(features, labels, weights, groups, tree)
+        return replace(held, tree=cKDTree(held.features))
+
+    def take(self, rows: IntArray) -> "Surroundings":
+        """Return some of the rows, without a tree."""
+        return Surroundings(
+            self.features[rows],
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.groups is None else self.groups[rows],
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -184,15 +190,13 @@ class Surroundings:
         if self.tree is None:
             return None
         lists = self.tree.query_ball_point(points, reach)
-        rows: IntArray = np.unique(np.concatenate([*lists, []])).astype(np.int64)
-        return rows
+        return np.unique(np.concatenate([*lists, []])).astype(np.int64)
 
 
 def _along_their_spread(points: FloatArray) -> IntArray:
     """Return the order of points along the direction in which they differ most."""
     _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    order: IntArray = np.argsort(points @ axes[0], kind="stable")
-    return order
+    return np.argsort(points @ axes[0], kind="stable")
 
 
 def squared_distances(lines: Floats, points: FloatArray) -> Floats:
@@ -220,8 +224,7 @@ def distinct_counts(features: FloatArray, labels: FloatArray, weights: FloatArra
     rows = np.bincount(place, minlength=n_places)
     positives = np.bincount(place, weights=labels, minlength=n_places)
     mixed = (positives > 0) & (positives < rows)
-    counts: FloatArray = np.where(mixed[place], weights, np.minimum(weights, 1.0))
-    return counts
+    return np.where(mixed[place], weights, np.minimum(weights, 1.0))
 
 
 def effective_distinct(
@@ -245,8 +248,7 @@ def _places(features: FloatArray) -> IntArray:
     # Column by column: a matrix product may round equal rows differently.
     for factor, column in zip(direction, features.T, strict=True):
         along += factor * column
-    numbers: IntArray = np.unique(along, return_inverse=True)[1].reshape(-1)
-    return numbers
+    return np.unique(along, return_inverse=True)[1].reshape(-1)
 
 
 # How far from its point, in standard deviations of the kernel, a step's effect is measured.
@@ -266,8 +268,7 @@ class LeftOut:
     def mask(self, points: IntArray, rows: IntArray | None) -> NDArray[np.bool_]:
         """Tell for some points which of some rows (None: all) must not count."""
         of_rows = self.of_rows if rows is None else self.of_rows[rows]
-        same: NDArray[np.bool_] = self.of_points[points][:, None] == of_rows
-        return same
+        return np.asarray(self.of_points[points][:, None] == of_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -410,15 +411,13 @@ class Neighbourhood:
     def largest_curvature(self) -> FloatArray:
         """Return the information's diagonal if every label were a toss-up, as matrices."""
         squares = self.of_weights[:, self.pairs[0] == self.pairs[1]].astype(float)
-        largest: FloatArray = squares[:, :, None] * np.eye(self.n_parameters) / 4
-        return largest
+        return squares[:, :, None] * np.eye(self.n_parameters) / 4
 
     def changes(self, step: FloatArray) -> FloatArray:
         """Return how far a step changes log-odds near each point."""
         slopes = step[:, 1:]
         here = np.abs(step[:, 0] + (slopes * self.points).sum(axis=1))
-        changes: FloatArray = here + self.watched * np.sqrt((slopes**2).sum(axis=1))
-        return changes
+        return np.asarray(here + self.watched * np.sqrt((slopes**2).sum(axis=1)))
 
     def about_points(self, coefficients: FloatArray) -> FloatArray:
         """Return coefficients about each point."""
@@ -430,8 +429,7 @@ class Neighbourhood:
         """Return the information in coefficients about each point."""
         shift = np.broadcast_to(np.eye(self.n_parameters), information.shape).copy()
         shift[:, 1:, 0] = -self.points
-        moved: FloatArray = shift @ information @ shift.transpose(0, 2, 1)
-        return moved
+        return shift @ information @ shift.transpose(0, 2, 1)
 
 
 def designed(features: FloatArray, dtype: type[np.floating[Any]]) -> Floats:
@@ -451,8 +449,7 @@ def pairs_of_lines(n_lines: int) -> tuple[IntArray, IntArray]:
 def products_of(design: Floats) -> Floats:
     """Return the products of all pairs of lines, each pair once."""
     first, second = pairs_of_lines(len(design))
-    products: Floats = design[first] * design[second]
-    return products
+    return design[first] * design[second]
 
 
 def prior_places(n_features: int, bandwidth: float, kernel: str) -> FloatArray:

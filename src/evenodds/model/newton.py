@@ -35,6 +35,16 @@ class Evaluation:
     score: FloatArray
     information: FloatArray
 
+    def __add__(self, other: "Evaluation") -> "Evaluation":
+        return Evaluation(
+            self.log_likelihood + other.log_likelihood,
+            self.score + other.score,
+            self.information + other.information,
+        )
+
+    def __neg__(self) -> "Evaluation":
+        return Evaluation(-self.log_likelihood, -self.score, -self.information)
+
 
 class Likelihood(Protocol):
     """What the solver climbs."""
@@ -203,12 +213,11 @@ def with_secant(inverse: FloatArray, step: FloatArray, change: FloatArray) -> Fl
         return inverse
     product = inverse @ change
     factor = (1 + change @ product / slope) / slope
-    updated: FloatArray = (
+    return (
         inverse
         + factor * np.outer(step, step)
         - (np.outer(product, step) + np.outer(step, product)) / slope
     )
-    return updated
 
 
 def _newton_step(here: Evaluation) -> FloatArray | None:
@@ -229,23 +238,12 @@ def _polished(
     coefficients: FloatArray, here: Evaluation, step: FloatArray, iterations: int
 ) -> Optimum:
     """Return the optimum one last step away; the log-likelihood gains half the slope."""
-    return Optimum(
-        coefficients=coefficients + step,
-        information=here.information,
-        log_likelihood=here.log_likelihood + float(here.score @ step) / 2,
-        n_iterations=iterations,
-        converged=True,
-        reason=f"the last step changed fitted log-odds by {_size(step, here):.1e}",
-    )
+    reason = f"the last step changed fitted log-odds by {_size(step, here):.1e}"
+    gained = here.log_likelihood + float(here.score @ step) / 2
+    return Optimum(coefficients + step, here.information, gained, iterations, True, reason)
 
 
 def _stopped(coefficients: FloatArray, here: Evaluation, iterations: int, reason: str) -> Optimum:
     """Return where the climb was given up."""
-    return Optimum(
-        coefficients=coefficients,
-        information=here.information,
-        log_likelihood=here.log_likelihood,
-        n_iterations=iterations,
-        converged=False,
-        reason=reason,
-    )
+    reached = here.log_likelihood
+    return Optimum(coefficients, here.information, reached, iterations, False, reason)

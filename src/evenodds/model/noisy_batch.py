@@ -1,6 +1,6 @@
 """Many noisy-logistic null fits at once: the same rows and anchors, other labels and targets.
 
-The climb of the single fit (`noisy.climb_noisy`), carried out for a batch of replicates:
+The climb of the single fit (`noisy_fit.climb_noisy`), carried out for a batch of replicates:
 each has its own damping and its own noise rate, all share the products with the design.
 """
 
@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.model.anchor_evidence import Evidence
+from evenodds.model.bounded_scoring import (
+    CREEP,
+    MAX_CREEPING,
+    MAX_STEPS,
+    STEP_ROWS_A_PARAMETER,
+)
 from evenodds.model.many_fits import PairProducts, batches, fit_batch
 from evenodds.model.noisy_fit import (
     BINS,
-    CREEP,
     CREEP_OF_STEPS,
     FEW_ROWS_A_PARAMETER,
     LARGEST_RATE,
     LAST_GAIN,
-    MAX_CREEPING,
-    MAX_STEPS,
-    STEP_ROWS_A_PARAMETER,
     Index,
     bins_of,
     first_rate,
@@ -34,13 +36,13 @@ Mask = NDArray[np.bool_]
 
 @dataclass(slots=True)
 class State:
-    """Where a batch stands."""
+    """Where a batch stands, with the derivatives at each replicate."""
 
-    theta: FloatArray
-    rate: FloatArray
+    coefficients: FloatArray  # (replicates, d)
+    rates: FloatArray
     objective: FloatArray
-    score: FloatArray
-    information: FloatArray
+    score: FloatArray  # (replicates, d + 2): theta, tau, Delta
+    information: FloatArray  # (replicates, d + 2, d + 2)
     transition: FloatArray
 
     def take(self, which: Mask | NDArray[np.intp], other: "State") -> None:
@@ -85,9 +87,9 @@ def reduced_batch(
     here: State, evidence: Evidence, pulls: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return score and information of the free coefficients and tau, with the evidence."""
-    basis, d = evidence.basis, here.theta.shape[1]
+    basis, d = evidence.basis, here.coefficients.shape[1]
     score = np.empty((len(pulls), basis.shape[1] + 1))
-    score[:, :-1] = (here.score[:, :d] + pulls - here.theta @ evidence.precision) @ basis
+    score[:, :-1] = (here.score[:, :d] + pulls - here.coefficients @ evidence.precision) @ basis
     score[:, -1] = here.score[:, d]
     information = np.empty((len(pulls), score.shape[1], score.shape[1]))
     information[:, :-1, :-1] = basis.T @ (here.information[:, :d, :d] + evidence.precision) @ basis
@@ -132,14 +134,13 @@ def _bent(
     secants: Secants,
     use: Mask,
 ) -> FloatArray:
-    """Return steps corrected by the last secant: the BFGS update of `solver.with_secant`."""
+    """Return steps corrected by the last secant: the BFGS update of `newton.with_secant`."""
     last, change = secants.steps[use], secants.changes[use]
     slope = np.einsum("bi,bi->b", last, change)
     along = np.einsum("bi,bi->b", last, score) / slope
     factor = (1 + np.einsum("bi,bi->b", change, product) / slope) * along
     cross = np.einsum("bi,bi->b", product, score) / slope
-    bent: FloatArray = steps + (factor - cross)[:, None] * last - along[:, None] * product
-    return bent
+    return np.asarray(steps + (factor - cross)[:, None] * last - along[:, None] * product)
 
 
 def _solve(
@@ -151,8 +152,7 @@ def _solve(
     system[~free, :, -1] = 0
     system[~free, -1, -1] = 1
     right[~free, -1] = 0
-    solution: FloatArray = np.linalg.solve(system, right[:, :, None])[:, :, 0].astype(np.float64)
-    return solution
+    return np.linalg.solve(system, right[:, :, None])[:, :, 0].astype(np.float64)
 
 
 def _ridged(information: FloatArray, damping: FloatArray) -> FloatArray:
@@ -165,16 +165,10 @@ def _ridged(information: FloatArray, damping: FloatArray) -> FloatArray:
     return system
 
 
-@dataclass(frozen=True, slots=True)
-class NoisyBatch:
-    """Null fits of a batch at a hypothesised asymmetry, with the derivatives at each."""
+@dataclass(slots=True)
+class NoisyBatch(State):
+    """Null fits of a batch at a hypothesised asymmetry."""
 
-    coefficients: FloatArray  # (replicates, d)
-    rates: FloatArray
-    objective: FloatArray
-    score: FloatArray  # (replicates, d + 2): theta, tau, Delta
-    information: FloatArray  # (replicates, d + 2, d + 2)
-    transition: FloatArray
     rate_is_free: Mask
     converged: Mask
 
@@ -191,7 +185,7 @@ class BatchProblem:
         """Fit every row of `labels` with its own pull; keep the best of several climbs.
 
         Climbs begin at `start`, where the labels were drawn from, and where the single fit
-        begins (`noisy.find_tops`).
+        begins (`noisy_fit.find_tops`).
         """
         plain = fit_batch(self.pairs, labels, np.zeros(self.pairs.design.shape[1]))
         parts = []
@@ -235,7 +229,7 @@ class BatchProblem:
     def _climb(
         self, labels: FloatArray, pulls: FloatArray, theta: FloatArray, rate: FloatArray
     ) -> NoisyBatch:
-        """Climb with a whole batch; see `noisy.climb_noisy` for the steps."""
+        """Climb with a whole batch; see `noisy_fit.climb_noisy` for the steps."""
         n, low = len(labels), abs(self.asymmetry) / 2
         basis = self.evidence.basis
         here = self._evaluate(labels, pulls, self.evidence.onto(theta), rate)
@@ -247,7 +241,7 @@ class BatchProblem:
             reduced = reduced_batch(here.of(active), self.evidence, pulls[active])
             steps, gains, free[active] = scoring_steps(
                 *reduced,
-                here.rate[active],
+                here.rates[active],
                 damping=damping[active],
                 secants=secants.of(active),
                 low=low,
@@ -262,8 +256,8 @@ class BatchProblem:
             there = self._evaluate(
                 labels[active],
                 pulls[active],
-                here.theta[active] + steps[:, :-1] @ basis.T,
-                np.clip(here.rate[active] + steps[:, -1], low, LARGEST_RATE),
+                here.coefficients[active] + steps[:, :-1] @ basis.T,
+                np.clip(here.rates[active] + steps[:, -1], low, LARGEST_RATE),
             )
             before = here.objective[active]
             rounding = 1e-13 * np.abs(before)
@@ -279,16 +273,8 @@ class BatchProblem:
             secants.update(active, Secants(steps, score - after, free[active], better))
             eased = np.where(damping[active] > 1e-6, damping[active] / 10, 0.0)
             damping[active] = np.where(better, eased, np.maximum(10 * damping[active], 1e-3))
-        return NoisyBatch(
-            coefficients=here.theta,
-            rates=here.rate,
-            objective=here.objective,
-            score=here.score,
-            information=here.information,
-            transition=here.transition,
-            rate_is_free=free,
-            converged=converged,
-        )
+        ends = {name: getattr(here, name) for name in State.__slots__}
+        return NoisyBatch(**ends, rate_is_free=free, converged=converged)
 
     def _evaluate(
         self, labels: FloatArray, pulls: FloatArray, theta: FloatArray, rate: FloatArray
@@ -321,8 +307,8 @@ class BatchProblem:
         penalty = np.einsum("bi,ij,bj->b", theta, self.evidence.precision, theta) / 2
         penalty -= np.einsum("bi,bi->b", pulls, theta)
         return State(
-            theta=theta,
-            rate=rate,
+            coefficients=theta,
+            rates=rate,
             objective=logs.sum(axis=1) - penalty,
             score=score,
             information=information,

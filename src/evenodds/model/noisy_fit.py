@@ -7,20 +7,26 @@ are counted in bins of the index give the likelihood of all of them in one produ
 best curve of each noise rate is where a climb starts.
 
 The likelihood is not concave in (theta, tau): the climb is damped, keeps tau within its
-bounds, and starts from several noise rates (`noisy_starts`).
+bounds, and starts from several noise rates (`index_starts`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
 
 from evenodds.model.anchor_evidence import Evidence
+from evenodds.model.bounded_scoring import (
+    CREEP,
+    MAX_CREEPING,
+    STEP_ROWS_A_PARAMETER,
+    Place,
+    climb_bounded,
+)
 from evenodds.model.newton import with_secant
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem
-from evenodds.model.sums import shifted, symmetric_inverse
+from evenodds.model.sums import Sums, counts_of, shifted, symmetric_inverse
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -133,8 +139,7 @@ def _penalty(
     square = np.einsum("bi,ij,bj->b", slopes, precision[1:, 1:], slopes)[:, None]
     quadratic = precision[0, 0] * intercept**2 + steep * (2 * intercept * mixed + steep * square)
     along = np.einsum("bi,bi->b", pull[:, 1:], slopes)[:, None]
-    penalty: FloatArray = quadratic / 2 - pull[:, :1] * intercept - along * steep
-    return penalty
+    return np.asarray(quadratic / 2 - pull[:, :1] * intercept - along * steep)
 
 
 @lru_cache(maxsize=16)
@@ -149,8 +154,10 @@ def _log_chances(
     return np.log(chances), np.log1p(-chances)
 
 
-class IndexMoments:
+class IndexMoments(Sums):
     """Mean and spread of an index over rows."""
+
+    summed = ("sums",)
 
     def __init__(self, slopes: FloatArray, shift: FloatArray | None) -> None:
         self.slopes, self.shift = slopes, shift
@@ -158,11 +165,8 @@ class IndexMoments:
 
     def add(self, block: Block) -> None:
         index = shifted(block.features, self.shift) @ self.slopes
-        weights = np.ones(len(index)) if block.weights is None else block.weights
+        weights = counts_of(block)
         self.sums += (weights.sum(), weights @ index, weights @ index**2)
-
-    def merge(self, other: Self) -> None:
-        self.sums += other.sums
 
     @property
     def mean(self) -> float:
@@ -172,17 +176,14 @@ class IndexMoments:
     @property
     def spread(self) -> float:
         """Standard deviation of the index; 1 where it does not vary."""
-        return spread_of(*self.sums)
+        variance = self.sums[2] / self.sums[0] - self.mean**2
+        return float(np.sqrt(variance)) if variance > 0 else 1.0
 
 
-def spread_of(weight: float, total: float, squares: float) -> float:
-    """Return a standard deviation from sums; 1 where there is none."""
-    variance = squares / weight - (total / weight) ** 2
-    return float(np.sqrt(variance)) if variance > 0 else 1.0
-
-
-class IndexCounts:
+class IndexCounts(Sums):
     """Positive and negative labels in bins of a standardised index."""
+
+    summed = ("positives", "negatives")
 
     def __init__(
         self, slopes: FloatArray, shift: FloatArray | None, mean: float, spread: float
@@ -194,13 +195,9 @@ class IndexCounts:
     def add(self, block: Block) -> None:
         index = shifted(block.features, self.shift) @ self.slopes
         bins = bins_of((index - self.mean) / self.spread)
-        weights = np.ones(len(index)) if block.weights is None else block.weights
+        weights = counts_of(block)
         self.positives += np.bincount(bins, weights * block.labels, BINS)
         self.negatives += np.bincount(bins, weights * (1 - block.labels), BINS)
-
-    def merge(self, other: Self) -> None:
-        self.positives += other.positives
-        self.negatives += other.negatives
 
 
 def bins_of(standardised: FloatArray) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
@@ -220,14 +217,8 @@ SAME_HILL = 0.25
 # The climb ends when score times step, the square of the error in standard errors, falls below
 # this.
 LAST_GAIN = 1e-19
-# Or when this many steps are taken, or several in a row gain next to nothing: a curve that
-# is a step creeps on forever.
-MAX_STEPS = 60
-CREEP = 1e-8
+# Steps towards a curve that is a step creep on where they gain less than this.
 CREEP_OF_STEPS = 1e-4
-MAX_CREEPING = 3
-# Fewer rows than this many a parameter on the slope of the curve make it a step.
-STEP_ROWS_A_PARAMETER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,20 +239,12 @@ class NoisyFit:
     @property
     def is_step(self) -> bool:
         """Whether hardly any row lies on the slope of the curve."""
-        return _is_step(self.here)
+        return is_step(self.here)
 
 
-def _is_step(here: NoisyEvaluation) -> bool:
+def is_step(here: NoisyEvaluation) -> bool:
+    """Tell whether hardly any row lies on the slope of a curve."""
     return here.transition < STEP_ROWS_A_PARAMETER * len(here.point.coefficients)
-
-
-@dataclass(frozen=True, slots=True)
-class Secant:
-    """The last step, the change of score it made, and whether tau was free."""
-
-    step: FloatArray
-    change: FloatArray
-    free: bool
 
 
 def find_tops(
@@ -319,43 +302,29 @@ def climb_noisy(
     the climb ends with that one.
     """
     bounds = rates or rate_bounds(asymmetry)
+
+    def look(point: NoisyPoint) -> Place[NoisyEvaluation]:
+        here = problem.evaluate(point)
+        objective = here.log_likelihood - evidence.penalty(point.coefficients)
+        creep = CREEP_OF_STEPS if is_step(here) else CREEP
+        return Place(here, objective, *reduced(here, evidence), np.array([point.rate]), creep)
+
+    def at_known_top(place: Place[NoisyEvaluation]) -> NoisyFit | None:
+        return _top_of_hill(place.here.point, place.objective, known, evidence)
+
     rate = min(max(start.rate, bounds[0]), bounds[1])
-    theta = evidence.onto(start.coefficients)
-    here = problem.evaluate(NoisyPoint(theta, rate, asymmetry))
-    objective = here.log_likelihood - evidence.penalty(theta)
-    damping, creeping = 0.0, 0
-    secant: Secant | None = None
-    score, information = reduced(here, evidence)
-    for step_number in range(1, max(MAX_STEPS, patience) + 1):
-        free = _free(here.point.rate, score[-1], bounds)
-        step = _step(score, information, free, damping, secant)
-        step = _within_bounds(step, information, score, here.point.rate, bounds)
-        gain = float(score @ step)
-        if gain <= last_gain:
-            return NoisyFit(here, objective, free, True, step_number)
-        there = problem.evaluate(moved_point(here.point, evidence, step, bounds))
-        reached = there.log_likelihood - evidence.penalty(there.point.coefficients)
-        # Near the top the gain drowns in the rounding of the sum; trust the derivatives there.
-        rounding = 1e-13 * abs(objective)
-        if reached > objective or (gain < 1e-6 and reached > objective - rounding):
-            before = score
-            score, information = reduced(there, evidence)
-            secant = Secant(step, before - score, free)
-            creep = CREEP_OF_STEPS if _is_step(there) else CREEP
-            creeping = creeping + 1 if reached - objective < creep < gain else 0
-            here, objective = there, reached
-            top = _top_of_hill(here.point, objective, known, evidence)
-            if top is not None:
-                return top
-            damping = damping / 10 if damping > 1e-6 else 0.0
-            if creeping == patience:
-                return NoisyFit(here, objective, free, False, step_number)
-        else:
-            damping = max(10 * damping, 1e-3)
-            secant = None
-            if damping > 1e12:
-                return NoisyFit(here, objective, free, False, step_number)
-    return NoisyFit(here, objective, free, False, step_number)
+    end = climb_bounded(
+        look(NoisyPoint(evidence.onto(start.coefficients), rate, asymmetry)),
+        lambda place, step: look(moved_point(place.here.point, evidence, step, bounds)),
+        (np.array(bounds[:1]), np.array(bounds[1:])),
+        last_gain,
+        patience=patience,
+        arrived=lambda place: at_known_top(place) is not None,
+    )
+    here, free = end.place.here, bool(end.free[0])
+    fit = NoisyFit(here, end.place.objective, free, end.converged, end.n_steps)
+    # A climb that found the top by itself is one; others may have come to a known one.
+    return fit if end.converged else at_known_top(end.place) or fit
 
 
 def _top_of_hill(
@@ -422,54 +391,6 @@ def reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, Floa
 def rate_bounds(asymmetry: float) -> tuple[float, float]:
     """Return the noise rates that leave both flip rates possible."""
     return abs(asymmetry) / 2, LARGEST_RATE
-
-
-def _free(rate: float, rate_score: float, bounds: tuple[float, float]) -> bool:
-    """Tell whether tau may move: it is inside its bounds, or wants to go inwards."""
-    low, high = bounds
-    if low == high:
-        return False
-    if rate <= low:
-        return rate_score > 0
-    return rate < high or rate_score < 0
-
-
-def _step(
-    score: FloatArray,
-    information: FloatArray,
-    free: bool,
-    damping: float,
-    secant: "Secant | None",
-) -> FloatArray:
-    """Return the damped scoring step; tau stands still where it is not free."""
-    n_free = len(score) if free else len(score) - 1
-    block = information[:n_free, :n_free]
-    if damping > 0:
-        block = block + damping * np.diag(block.diagonal())
-    inverse = symmetric_inverse(block)
-    if secant is not None and secant.free == free:
-        inverse = with_secant(inverse, secant.step[:n_free], secant.change[:n_free])
-    step = np.zeros(len(score))
-    step[:n_free] = inverse @ score[:n_free]
-    return step
-
-
-def _within_bounds(
-    step: FloatArray,
-    information: FloatArray,
-    score: FloatArray,
-    rate: float,
-    bounds: tuple[float, float],
-) -> FloatArray:
-    """Stop tau at its bound and let theta make the best of it."""
-    target = min(max(rate + step[-1], bounds[0]), bounds[1])
-    if target == rate + step[-1]:
-        return step
-    shortened = np.empty(len(step))
-    shortened[-1] = target - rate
-    inverse = symmetric_inverse(information[:-1, :-1])
-    shortened[:-1] = inverse @ (score[:-1] - information[:-1, -1] * shortened[-1])
-    return shortened
 
 
 def moved_point(

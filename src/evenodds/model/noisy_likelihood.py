@@ -8,11 +8,11 @@ features are known too, where the clean curve runs. Its given label alone then s
 """
 
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
-from evenodds.model.sums import Scaling, WeightedGram, fetch, shifted
+from evenodds.model.newton import Evaluation
+from evenodds.model.sums import Scaling, Sums, WeightedGram, fetch, shifted, weigh
 from evenodds.rows.base import Block, Rows, sampling_step
 from evenodds.validation import FloatArray
 
@@ -45,7 +45,7 @@ class NoisyPoint:
         return fitted
 
 
-class NoisySums:
+class NoisySums(Sums):
     """Log-likelihood, score and expected information at a point.
 
     Attributes
@@ -57,6 +57,8 @@ class NoisySums:
         Weight of rows on the slope of the curve, ``sum of 4 s (1 - s)``; near zero for a
         curve that is a step.
     """
+
+    summed = ("log_likelihood", "transition", "_score", "_gram", "_borders", "_corner")
 
     def __init__(self, point: NoisyPoint, shift: FloatArray | None = None) -> None:
         n_parameters = len(point.coefficients)
@@ -100,14 +102,6 @@ class NoisySums:
         self._borders[:, 1:] += levers @ features
         self._gram.add(features, levers[2] * by_theta)
 
-    def merge(self, other: Self) -> None:
-        self.log_likelihood += other.log_likelihood
-        self.transition += other.transition
-        self._score += other._score
-        self._gram.merge(other._gram)
-        self._borders += other._borders
-        self._corner += other._corner
-
     @property
     def score(self) -> FloatArray:
         """First derivative in (theta, tau, Delta)."""
@@ -127,8 +121,10 @@ class NoisySums:
         return full
 
 
-class NoisyScore:
+class NoisyScore(Sums):
     """Score of (theta, tau) alone, for cheap passes."""
+
+    summed = ("score",)
 
     def __init__(self, point: NoisyPoint, shift: FloatArray | None = None) -> None:
         self.point = point
@@ -136,21 +132,24 @@ class NoisyScore:
         self.score = np.zeros(len(point.coefficients) + 1)
 
     def add(self, block: Block) -> None:
-        point = self.point
-        features = shifted(block.features, self.shift)
-        steps = squeezed(features, point.coefficients)
-        fitted = point.squeeze(steps)
-        weighted = (block.labels - fitted) / (fitted * (1 - fitted))
-        if block.weights is not None:
-            weighted *= block.weights
+        features, steps, weighted = weighted_residuals(block, self.point, self.shift)
         along = weighted * steps
-        along *= (1 - 2 * point.rate) * (1 - steps)
+        along *= (1 - 2 * self.point.rate) * (1 - steps)
         self.score[0] += along.sum()
         self.score[1:-1] += along @ features
         self.score[-1] += weighted.sum() - 2 * float(weighted @ steps)
 
-    def merge(self, other: Self) -> None:
-        self.score += other.score
+
+def weighted_residuals(
+    block: Block, point: NoisyPoint, shift: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return shifted features, clean posteriors, and residuals over their variance."""
+    features = shifted(block.features, shift)
+    steps = squeezed(features, point.coefficients)
+    fitted = point.squeeze(steps)
+    residuals = (block.labels - fitted) / (fitted * (1 - fitted))
+    weigh(block, residuals)
+    return features, steps, residuals
 
 
 def squeezed(features: FloatArray, coefficients: FloatArray) -> FloatArray:
@@ -167,15 +166,6 @@ def squeezed(features: FloatArray, coefficients: FloatArray) -> FloatArray:
 
 # Flip rates are kept this far from 0 and 1, where a flip seen would be impossible.
 SMALLEST_RATE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class AuditPart:
-    """What an audit adds to the likelihood at a point, in (theta, tau, Delta)."""
-
-    log_likelihood: float
-    score: FloatArray
-    information: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,26 +190,18 @@ class AuditTerms:
 
     def scaled(self, share: float) -> "AuditTerms":
         """Return an audit weakened to go with a share of the rows, none of them its own."""
-        return AuditTerms(
-            self.n_positive * share,
-            self.flipped_positive * share,
-            self.n_negative * share,
-            self.flipped_negative * share,
-        )
+        positive = self.n_positive * share, self.flipped_positive * share
+        return AuditTerms(*positive, self.n_negative * share, self.flipped_negative * share)
 
-    def at(self, point: NoisyPoint) -> AuditPart:
+    def at(self, point: NoisyPoint) -> Evaluation:
         """Return what the audit adds to rows that include its own, with their given labels."""
         own = self.own_at(point)
         if self.known is None:
             return own
-        counted = _sums(self.known.features, self.known.given, point)
-        return AuditPart(
-            own.log_likelihood - counted.log_likelihood,
-            own.score - counted.score,
-            self._given_labels_known(self.known, point)
-            if self.known.by_given
-            else own.information - counted.information,
-        )
+        added = own + -_sums(self.known.features, self.known.given, point)
+        if not self.known.by_given:
+            return added
+        return replace(added, information=self._given_labels_known(self.known, point))
 
     def _given_labels_known(self, known: KnownRows, point: NoisyPoint) -> FloatArray:
         """Return the information of the true labels where the given ones chose the rows.
@@ -227,8 +209,9 @@ class AuditTerms:
         A true label is positive with probability r given features and given label, and moves
         the score by d: the score's variance is r (1 - r) d d'.
         """
-        alpha = _spread(point.alpha, self.flipped_positive, self.n_positive)
-        beta = _spread(point.beta, self.flipped_negative, self.n_negative)
+        flipped = np.array([self.flipped_positive, self.flipped_negative])
+        n = np.array([self.n_positive, self.n_negative])
+        alpha, beta = _spread(np.array([point.alpha, point.beta]), flipped, n)
         labelled = known.given == 1
         clean = squeezed(known.features, point.coefficients)
         positive = clean * np.where(labelled, 1 - alpha, alpha)
@@ -246,77 +229,51 @@ class AuditTerms:
         )
         return np.asarray(moves.T @ (moves * (chance * (1 - chance))[:, None]))
 
-    def own_at(self, point: NoisyPoint) -> AuditPart:
+    def own_at(self, point: NoisyPoint) -> Evaluation:
         """Return the likelihood of the audited rows by themselves."""
         flips = self.flips_at(point)
-        if self.known is None:
-            return flips
-        clean = _clean(self.known, point)
-        return AuditPart(
-            flips.log_likelihood + clean.log_likelihood,
-            flips.score + clean.score,
-            flips.information + clean.information,
-        )
+        return flips if self.known is None else flips + _clean(self.known, point)
 
-    def flips_at(self, point: NoisyPoint) -> AuditPart:
+    def flips_at(self, point: NoisyPoint) -> Evaluation:
         """Return the part of the counted flips, which know of tau and Delta alone."""
-        alpha, beta = self._rates(point)
+        rates = self.rates_at(point)
         size = len(point.coefficients) + 2
         score, information = np.zeros(size), np.zeros((size, size))
-        score[-2:] = alpha.score + beta.score, (beta.score - alpha.score) / 2
-        mixed = (beta.information - alpha.information) / 2
-        both = alpha.information + beta.information
-        information[-2:, -2:] = [[both, mixed], [mixed, both / 4]]
-        return AuditPart(alpha.log_likelihood + beta.log_likelihood, score, information)
+        score[-2:] = RATE_MOVES.T @ rates.score
+        information[-2:, -2:] = RATE_MOVES.T @ rates.information @ RATE_MOVES
+        return Evaluation(rates.log_likelihood, score, information)
 
-    def rates_at(self, point: NoisyPoint) -> tuple[FloatArray, FloatArray]:
-        """Return score and information of (alpha, beta) in the counted flips."""
-        alpha, beta = self._rates(point)
-        return (
-            np.array([alpha.score, beta.score]),
-            np.diag([alpha.information, beta.information]),
-        )
-
-    def _rates(self, point: NoisyPoint) -> "tuple[_Binomial, _Binomial]":
-        """Return what the counted flips say of alpha and of beta."""
-        return (
-            _Binomial.of(self.flipped_positive, self.n_positive, point.alpha),
-            _Binomial.of(self.flipped_negative, self.n_negative, point.beta),
-        )
+    def rates_at(self, point: NoisyPoint) -> Evaluation:
+        """Return the part of the counted flips in (alpha, beta), which may lie on their bounds."""
+        n = np.array([self.n_positive, self.n_negative])
+        flipped = np.array([self.flipped_positive, self.flipped_negative])
+        rates, stayed = np.array([point.alpha, point.beta]), n - flipped
+        inside, spread = _inside(rates), _spread(rates, flipped, n)
+        chances = flipped * np.log(inside) + stayed * np.log1p(-inside)
+        score = flipped / inside - stayed / (1 - inside)
+        return Evaluation(float(chances.sum()), score, np.diag(n / (spread * (1 - spread))))
 
 
-@dataclass(frozen=True, slots=True)
-class _Binomial:
-    """Log-likelihood, score and information of one flip rate."""
-
-    log_likelihood: float
-    score: float
-    information: float
-
-    @classmethod
-    def of(cls, flipped: float, n: float, rate: float) -> "_Binomial":
-        """Return them at a rate, which may lie on its bound.
-
-        Where no flip was seen the rate may be 0, and its information without bound: as if half a
-        flip had been seen keeps it finite.
-        """
-        inside = min(max(rate, SMALLEST_RATE), 1 - SMALLEST_RATE)
-        stayed = n - flipped
-        spread = _spread(rate, flipped, n)
-        return cls(
-            float(flipped * np.log(inside) + stayed * np.log1p(-inside)),
-            flipped / inside - stayed / (1 - inside),
-            n / (spread * (1 - spread)),
-        )
+# Derivatives of (alpha, beta) in (tau, Delta).
+RATE_MOVES = np.array([[1.0, -0.5], [1.0, 0.5]])
 
 
-def _spread(rate: float, flipped: float, n: float) -> float:
-    """Return the rate at which the information of some flips is taken."""
-    inside = min(max(rate, SMALLEST_RATE), 1 - SMALLEST_RATE)
-    return max(inside, 0.5 / (n + 1)) if flipped == 0 else inside
+def _inside(rates: FloatArray) -> FloatArray:
+    """Return flip rates off their bounds."""
+    return np.clip(rates, SMALLEST_RATE, 1 - SMALLEST_RATE)
 
 
-def _clean(known: KnownRows, point: NoisyPoint) -> AuditPart:
+def _spread(rates: FloatArray, flipped: FloatArray, n: FloatArray) -> FloatArray:
+    """Return the rates at which the information of some flips is taken.
+
+    Where no flip was seen a rate may be 0, and its information without bound: as if half a flip
+    had been seen keeps it finite.
+    """
+    inside = _inside(rates)
+    return np.where(flipped == 0, np.maximum(inside, 0.5 / (n + 1)), inside)
+
+
+def _clean(known: KnownRows, point: NoisyPoint) -> Evaluation:
     """Return the likelihood of the true labels given the features: a logistic curve."""
     at_truth = NoisyPoint(point.coefficients, 0.0, 0.0)
     part = _sums(known.features, known.true, at_truth)
@@ -327,11 +284,11 @@ def _clean(known: KnownRows, point: NoisyPoint) -> AuditPart:
     return part
 
 
-def _sums(features: FloatArray, labels: FloatArray, point: NoisyPoint) -> AuditPart:
+def _sums(features: FloatArray, labels: FloatArray, point: NoisyPoint) -> Evaluation:
     """Return the sums of the noisy-logistic curve over a few rows."""
     sums = NoisySums(point)
     sums.add(Block(features=features, labels=labels, weights=None, groups=None, start=0))
-    return AuditPart(sums.log_likelihood, sums.score.copy(), sums.information.copy())
+    return Evaluation(sums.log_likelihood, sums.score, sums.information)
 
 
 # From this many rows on, starts are searched on a small sample and carried to a larger one.
@@ -346,22 +303,20 @@ LAST_GAIN_MANY_ROWS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyEvaluation:
-    """The likelihood at a point, on the solver's scale, without the evidence of anchors."""
+class NoisyEvaluation(Evaluation):
+    """The likelihood at a point, on the solver's scale, without the evidence of anchors.
+
+    Derivatives are in (theta, tau, Delta).
+    """
 
     point: NoisyPoint
-    log_likelihood: float
-    score: FloatArray  # of theta, tau, Delta
-    information: FloatArray
     transition: float
 
-    def with_part(self, part: AuditPart) -> "NoisyEvaluation":
+    def __add__(self, other: Evaluation) -> "NoisyEvaluation":
         """Return the likelihood of rows and audit together."""
-        return replace(
-            self,
-            log_likelihood=self.log_likelihood + part.log_likelihood,
-            score=self.score + part.score,
-            information=self.information + part.information,
+        both = Evaluation.__add__(self, other)
+        return NoisyEvaluation(
+            both.log_likelihood, both.score, both.information, self.point, self.transition
         )
 
 
@@ -411,14 +366,11 @@ class NoisyProblem:
         """Return log-likelihood, score and expected information (one full pass)."""
         sums = self.rows.sum_over_rows(NoisySums(self.outside(point), self.scaling.shift))
         factors = self.factors
+        information = sums.information * np.outer(factors, factors)
         rows = NoisyEvaluation(
-            point=point,
-            log_likelihood=sums.log_likelihood,
-            score=sums.score * factors,
-            information=sums.information * np.outer(factors, factors),
-            transition=sums.transition,
+            sums.log_likelihood, sums.score * factors, information, point, sums.transition
         )
-        return rows if self.audit is None else rows.with_part(self.audit.at(point))
+        return rows if self.audit is None else rows + self.audit.at(point)
 
     def score(self, point: NoisyPoint) -> FloatArray:
         """Return the score of (theta, tau) (one cheap pass)."""

@@ -7,7 +7,7 @@ them. What each needs and gives is on the page docs/robust.md.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from evenodds.model.losses import (
     margin_losses,
     signs_and_scores,
 )
-from evenodds.model.sums import ColumnMoments, shifted
+from evenodds.model.sums import ColumnMoments, Sums, counts_of, shifted, unshifted
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.read import read_data
@@ -315,28 +315,16 @@ def endless(loss: Loss) -> ConvergenceError:
 
 def _descend_from(risk: Risk, start: FloatArray, radius: float | None) -> Minimum:
     """Return the minimum reached from one start."""
-    if radius is None:
-        result = minimize(
-            risk,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            callback=_stop_far_out,
-            options={"ftol": LAST_GAIN, "gtol": 1e-10, "maxiter": PATIENCE},
+    options = {"ftol": LAST_GAIN, "gtol": 1e-10, "maxiter": PATIENCE}
+    search: dict[str, Any] = {"method": "L-BFGS-B", "callback": _stop_far_out, "options": options}
+    if radius is not None:
+        within = NonlinearConstraint(
+            lambda place: place @ place, -np.inf, radius**2, jac=lambda place: 2 * place
         )
-        return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS["L-BFGS-B"])
-    within = NonlinearConstraint(
-        lambda place: place @ place, -np.inf, radius**2, jac=lambda place: 2 * place
-    )
-    result = minimize(
-        risk,
-        start,
-        jac=True,
-        method="SLSQP",
-        constraints=[within],
-        options={"ftol": LAST_GAIN_WITHIN, "maxiter": PATIENCE},
-    )
-    return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS["SLSQP"])
+        options = {"ftol": LAST_GAIN_WITHIN, "maxiter": PATIENCE}
+        search = {"method": "SLSQP", "constraints": [within], "options": options}
+    result = minimize(risk, start, jac=True, **search)
+    return Minimum(result.x, float(result.fun), result.status != OUT_OF_STEPS[search["method"]])
 
 
 def _stop_far_out(xk: FloatArray) -> None:
@@ -386,12 +374,13 @@ class LinearScore:
                 f"points has shape {known.shape} but the score was fitted to {n_features} "
                 f"features: give an array of shape (n_points, {n_features})."
             )
-        scores: FloatArray = self.coefficients[0] + known @ self.coefficients[1:]
-        return scores
+        return np.asarray(self.coefficients[0] + known @ self.coefficients[1:])
 
 
-class RiskSum:
+class RiskSum(Sums):
     """Total loss at some coefficients (intercept first), and its slope."""
+
+    summed = ("total", "slope")
 
     def __init__(self, loss: Loss, coefficients: FloatArray, shift: FloatArray | None) -> None:
         self.loss = loss
@@ -403,18 +392,12 @@ class RiskSum:
     def add(self, block: Block) -> None:
         features = shifted(block.features, self.shift)
         scores = features @ self.coefficients[1:] + self.coefficients[0]
-        values = self.loss.values(scores, block.labels)
-        slopes = self.loss.slopes(scores, block.labels)
-        if block.weights is not None:
-            values = values * block.weights
-            slopes = slopes * block.weights
+        counts = counts_of(block)
+        values = self.loss.values(scores, block.labels) * counts
+        slopes = self.loss.slopes(scores, block.labels) * counts
         self.total += float(values.sum())
         self.slope[0] += slopes.sum()
         self.slope[1:] += slopes @ features
-
-    def merge(self, other: Self) -> None:
-        self.total += other.total
-        self.slope += other.slope
 
 
 def minimise_risk(
@@ -499,8 +482,7 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
     root = np.linalg.cholesky(_second_moments(moments))
 
     def outside(inside: FloatArray) -> FloatArray:
-        coefficients: FloatArray = solve_triangular(root, inside, lower=True, trans=1)
-        return coefficients
+        return solve_triangular(root, inside, lower=True, trans=1)
 
     def risk(inside: FloatArray) -> tuple[float, FloatArray]:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -514,11 +496,8 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
 
     least_squares = solve_triangular(root, _signed_mean(moments), lower=True)
     best = descend(risk, least_squares, loss, radius)
-    coefficients = outside(best.place)
-    if shift is not None:
-        coefficients[0] -= shift @ coefficients[1:]
     return LinearScore(
-        coefficients=coefficients,
+        coefficients=unshifted(outside(best.place), shift),
         risk=best.risk,
         root_mean_square=float(np.linalg.norm(best.place)),
         loss=loss.name,

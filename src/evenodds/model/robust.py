@@ -11,7 +11,7 @@ from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.logistic import measure_columns
 from evenodds.model.noisy_fit import NoisyFit, climb_noisy
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
-from evenodds.model.sums import Scaling
+from evenodds.model.sums import Scaling, unshifted
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_between
 
@@ -38,14 +38,12 @@ class RobustCurve:
 
     def log_odds(self, features: FloatArray) -> FloatArray:
         """Return the clean log-odds."""
-        log_odds: FloatArray = self.coefficients[0] + features @ self.coefficients[1:]
-        return log_odds
+        return np.asarray(self.coefficients[0] + features @ self.coefficients[1:])
 
     def posterior(self, features: FloatArray) -> FloatArray:
         """Return the probability of being truly positive."""
         with np.errstate(over="ignore"):
-            posterior: FloatArray = 1 / (1 + np.exp(-self.log_odds(features)))
-        return posterior
+            return 1 / (1 + np.exp(-self.log_odds(features)))
 
     def flip_probability(self, features: FloatArray, labels: FloatArray) -> FloatArray:
         """Return the probability that the given label (0 or 1) is not the true one."""
@@ -55,8 +53,7 @@ class RobustCurve:
         wrong_zeros = self.alpha * clean
         given = np.where(labels == 1, noisy, 1 - noisy)
         wrong = np.where(labels == 1, wrong_ones, wrong_zeros)
-        share: FloatArray = np.divide(wrong, given, out=np.zeros_like(wrong), where=given > 0)
-        return share
+        return np.divide(wrong, given, out=np.zeros_like(wrong), where=given > 0)
 
 
 def fit_robust(
@@ -77,16 +74,15 @@ def fit_robust(
     """
     problem = NoisyProblem(rows, _forgiving_scaling(rows))
     evidence = _ridge(rows.n_features + 1, ridge * rows.total_weight)
-    known = [_check_rate(value, name) for value, name in ((alpha, "alpha"), (beta, "beta"))]
+    for rate, name in ((alpha, "alpha"), (beta, "beta")):
+        if rate is not None:
+            check_between(rate, name, 0, 1, closed="left")
     if alpha is not None and beta is not None and alpha + beta >= 1:
         raise InputError(f"alpha + beta is {alpha + beta:g} but must be below 1.")
-    fit = _fit_rates(problem, evidence, *known)
-    point = problem.outside(fit.point)
-    coefficients = point.coefficients.copy()
-    if problem.scaling.shift is not None:
-        coefficients[0] -= problem.scaling.shift @ coefficients[1:]
+    fit = _fit_rates(problem, evidence, alpha, beta)
+    outside = problem.outside(fit.point).coefficients
     return RobustCurve(
-        coefficients=coefficients,
+        coefficients=unshifted(outside, problem.scaling.shift),
         alpha=max(fit.point.alpha, 0.0),
         beta=max(fit.point.beta, 0.0),
         log_likelihood=fit.here.log_likelihood,
@@ -110,18 +106,17 @@ def _fit_rates(
         latest = fit.point
         return fit
 
-    def polished(fit: NoisyFit) -> NoisyFit:
-        return _polished(problem, evidence, fit)
+    def at_rates(one: float, other: float) -> NoisyFit:
+        """Fit with flip rates as they are known, or else as they are given."""
+        first, second = one if alpha is None else alpha, other if beta is None else beta
+        return fit_at(second - first, (first + second) / 2)
 
     if alpha is not None and beta is not None:
-        return polished(fit_at(beta - alpha, (alpha + beta) / 2))
+        return _polished(problem, evidence, at_rates(alpha, beta))
 
     def candidate(free: float) -> NoisyFit:
-        if alpha is not None:
-            return fit_at(free - alpha, (free + alpha) / 2)
-        if beta is not None:
-            return fit_at(beta - free, (free + beta) / 2)
-        return fit_at(free, None)
+        neither = alpha is None and beta is None
+        return fit_at(free, None) if neither else at_rates(free, free)
 
     # With one rate known the other is free; with none, the asymmetry is, and tau follows.
     known = alpha if alpha is not None else beta
@@ -143,14 +138,11 @@ def _fit_rates(
             ImprecisionWarning,
             stacklevel=4,
         )
-        chosen = fit_at((beta or 0.0) - (alpha or 0.0), ((alpha or 0.0) + (beta or 0.0)) / 2)
+        chosen = at_rates(0.0, 0.0)
     found = chosen.point
     # The likelihood is so flat in the rates that digits beyond these are rounding error.
-    low_rate = round(found.alpha, RATE_DIGITS)
-    high_rate = round(found.beta, RATE_DIGITS)
-    kept_alpha = max(low_rate, 0.0) if alpha is None else alpha
-    kept_beta = max(high_rate, 0.0) if beta is None else beta
-    return polished(fit_at(kept_beta - kept_alpha, (kept_alpha + kept_beta) / 2))
+    rounded = (max(round(rate, RATE_DIGITS), 0.0) for rate in (found.alpha, found.beta))
+    return _polished(problem, evidence, at_rates(*rounded))
 
 
 def _polished(problem: NoisyProblem, evidence: Evidence, fit: NoisyFit) -> NoisyFit:
@@ -184,7 +176,3 @@ def _ridge(n_parameters: int, strength: float) -> Evidence:
     nothing = Evidence.none(n_parameters)
     precision = np.diag(np.r_[1e-3, np.ones(n_parameters - 1)]) * strength
     return Evidence(nothing.origin, nothing.basis, precision, nothing.pull, 0.0)
-
-
-def _check_rate(value: float | None, name: str) -> float | None:
-    return None if value is None else check_between(value, name, 0, 1, closed="left")

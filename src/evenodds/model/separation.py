@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import SeparationError
+from evenodds.model.sums import Sums
 from evenodds.rows.base import Block, Rows, name_column
 from evenodds.validation import FloatArray
 
@@ -55,12 +56,13 @@ class Frame:
         rows = _counted(block)
         scaled = (block.features[rows] - self.centre) / self.half_width
         design = np.column_stack([np.ones(len(scaled)), scaled])
-        signed: FloatArray = design * (2 * block.labels[rows] - 1)[:, None]
-        return signed
+        return design * (2 * block.labels[rows] - 1)[:, None]
 
 
-class SignedRows:
+class SignedRows(Sums):
     """The rows themselves, for the linear programme; small samples only."""
+
+    summed = ("blocks",)
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -69,12 +71,11 @@ class SignedRows:
     def add(self, block: Block) -> None:
         self.blocks.append(self.frame.signed(block))
 
-    def merge(self, other: Self) -> None:
-        self.blocks.extend(other.blocks)
 
-
-class Disagreements:
+class Disagreements(Sums):
     """How many rows a direction puts on the wrong side."""
+
+    summed = ("count",)
 
     def __init__(self, frame: Frame, direction: FloatArray) -> None:
         self.frame = frame
@@ -83,9 +84,6 @@ class Disagreements:
 
     def add(self, block: Block) -> None:
         self.count += int((self.frame.signed(block) @ self.direction < -ON_THE_LINE).sum())
-
-    def merge(self, other: Self) -> None:
-        self.count += other.count
 
 
 def refuse_separation(rows: Rows) -> None:

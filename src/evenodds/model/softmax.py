@@ -19,8 +19,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.model.newton import with_secant
-from evenodds.model.sums import symmetric_inverse
+from evenodds.model.bounded_scoring import STEP_ROWS_A_PARAMETER, Place, climb_bounded
 from evenodds.validation import FloatArray
 
 # Beyond these, labels say next to nothing of the class.
@@ -296,12 +295,6 @@ MOST_ROUNDS = 4
 # this; one that only prepares the next may stop earlier.
 LAST_GAIN = 1e-8
 LAST_GAIN_ON_THE_WAY = 1e-2
-MAX_STEPS = 60
-# Steps in a row that may gain next to nothing.
-CREEP = 1e-8
-MAX_CREEPING = 3
-# Fewer uncertain rows a parameter than this make the curve a step.
-STEP_ROWS_A_PARAMETER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,15 +321,6 @@ class ClassFit:
         """Places of the coefficients and of the free rates among all derivatives."""
         n_theta = self.point.coefficients.size
         return np.concatenate([np.arange(n_theta), n_theta + np.flatnonzero(self.free)])
-
-
-@dataclass(frozen=True, slots=True)
-class Secant:
-    """The last step, the change of score it made, and which rates moved."""
-
-    step: FloatArray
-    change: FloatArray
-    free: NDArray[np.bool_]
 
 
 def fit_classes(data: ClassData, family: FlipFamily) -> ClassFit:
@@ -395,84 +379,29 @@ def climb(
     low, _ = family.lowest_rates(start.asymmetries)
     high = np.maximum(family.highest_rates, low)
     rates = np.clip(start.rates, low, high)
-    look = partial(evaluate, data, family, leaning=False)
-    here = look(ClassPoint(start.coefficients, rates, start.asymmetries))
-    damping, creeping = 0.0, 0
-    free = np.zeros(len(rates), dtype=bool)
-    secant: Secant | None = None
-    for _ in range(MAX_STEPS):
-        free = np.zeros(len(rates), dtype=bool) if held else _free(here, low, high)
-        step = _step(here, free, damping, secant, (low, high))
-        gain = float(here.score[: len(step)] @ step)
-        if gain <= last_gain:
-            return ClassFit(evaluate(data, family, here.point), free, True)
-        ahead = _moved(here.point, step, low, high)
-        there, gained = here, -np.inf
-        if family.keeps_classes(ahead.rates, ahead.asymmetries):
-            there = look(ahead)
-            gained = there.log_likelihood - here.log_likelihood
-        rounding = 1e-13 * abs(here.log_likelihood)
-        if gained > 0 or (gain < 1e-6 and gained > -rounding):
-            secant = Secant(step, (here.score - there.score)[: len(step)], free)
-            creeping = creeping + 1 if gained < CREEP < gain else 0
-            here = there
-            damping = damping / 10 if damping > 1e-6 else 0.0
-            if creeping == MAX_CREEPING:
-                break
-        else:
-            damping, secant = max(10 * damping, 1e-3), None
-            if damping > 1e12:
-                break
-    return ClassFit(evaluate(data, family, here.point), free, False)
+    bounds = (rates, rates) if held else (low, high)
+
+    def look(point: ClassPoint) -> Place[ClassPoint]:
+        here = evaluate(data, family, point, leaning=False)
+        return Place(point, here.log_likelihood, here.score, here.information, point.rates)
+
+    def move(place: Place[ClassPoint], step: FloatArray) -> Place[ClassPoint] | None:
+        point = place.here
+        n_theta, shape = point.coefficients.size, point.coefficients.shape
+        ahead = ClassPoint(
+            point.coefficients + step[:n_theta].reshape(shape),
+            np.clip(point.rates + step[n_theta:], *bounds),
+            point.asymmetries,
+        )
+        kept = family.keeps_classes(ahead.rates, ahead.asymmetries)
+        return look(ahead) if kept else None
+
+    first = look(ClassPoint(start.coefficients, rates, start.asymmetries))
+    end = climb_bounded(first, move, bounds, last_gain)
+    return ClassFit(evaluate(data, family, end.place.here), end.free, end.converged)
 
 
 def _rates_for(share: float, n_classes: int, family: FlipFamily) -> FloatArray:
     """Return rates under which this share of labels is drawn afresh from all classes."""
     rates = np.full(len(family.exchanges), share / n_classes)
     return np.asarray(np.minimum(rates, family.highest_rates))
-
-
-def _free(here: ClassEvaluation, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    """Tell which rates may move: inside their bounds, or wanting to go inwards."""
-    rates = here.point.rates
-    n_theta = here.point.coefficients.size
-    wish = here.score[n_theta : n_theta + len(rates)]
-    at_low, at_high = rates <= low, rates >= high
-    return np.asarray(~(at_low & (wish <= 0)) & ~(at_high & (wish >= 0)))
-
-
-def _step(
-    here: ClassEvaluation,
-    free: NDArray[np.bool_],
-    damping: float,
-    secant: "Secant | None",
-    bounds: tuple[FloatArray, FloatArray],
-) -> FloatArray:
-    """Return the damped scoring step; a rate that would leave its bounds stops there."""
-    low, high = bounds
-    n_theta, rates = here.point.coefficients.size, here.point.rates
-    n_steps = n_theta + len(rates)
-    step = np.zeros(n_steps)
-    moving = np.concatenate([np.ones(n_theta, dtype=bool), free])
-    score = here.score[:n_steps].copy()
-    information = here.information[:n_steps, :n_steps]
-    for _ in range(len(rates) + 1):
-        block = information[np.ix_(moving, moving)]
-        inverse = symmetric_inverse(block + damping * np.diag(block.diagonal()))
-        if secant is not None and (secant.free == moving[n_theta:]).all():
-            inverse = with_secant(inverse, secant.step[moving], secant.change[moving])
-        step[moving] = inverse @ (score - information @ np.where(moving, 0.0, step))[moving]
-        target = rates + step[n_theta:]
-        beyond = moving[n_theta:] & ((target < low) | (target > high))
-        if not beyond.any():
-            return step
-        step[n_theta:][beyond] = (np.clip(target, low, high) - rates)[beyond]
-        moving[n_theta:][beyond] = False
-    return step
-
-
-def _moved(point: ClassPoint, step: FloatArray, low: FloatArray, high: FloatArray) -> ClassPoint:
-    n_theta = point.coefficients.size
-    coefficients = point.coefficients + step[:n_theta].reshape(point.coefficients.shape)
-    rates = np.clip(point.rates + step[n_theta:], low, high)
-    return ClassPoint(coefficients, rates, point.asymmetries)

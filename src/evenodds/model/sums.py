@@ -11,7 +11,7 @@ subtracting it costs a copy of each block.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -29,8 +29,35 @@ PIECE_BYTES = 384 * 1024
 FETCHED_FROM = 64
 
 
-class Moments:
+class Sums:
+    """Sums over rows, to which those over other rows can be added."""
+
+    summed: ClassVar[tuple[str, ...]]  # what is summed
+
+    def merge(self, other: Self) -> None:
+        """Add what another copy has summed over other rows."""
+        for name in self.summed:
+            total = getattr(self, name)
+            total += getattr(other, name)
+            setattr(self, name, total)
+
+
+def weigh(block: Block, *values: FloatArray) -> None:
+    """Count a block's rows with their weights, where they have any; in place."""
+    if block.weights is not None:
+        for each in values:
+            np.multiply(each, block.weights, out=each)
+
+
+def counts_of(block: Block) -> FloatArray:
+    """Return how many rows each row of a block stands for."""
+    return np.ones(len(block.labels)) if block.weights is None else block.weights
+
+
+class Moments(Sums):
     """First and second moments of features and labels."""
+
+    summed = ("labels", "features_by_label", "_gram")
 
     def __init__(self, n_features: int, shift: FloatArray | None = None) -> None:
         self.shift = shift
@@ -40,24 +67,21 @@ class Moments:
 
     def add(self, block: Block) -> None:
         features = shifted(block.features, self.shift)
-        labels = block.labels if block.weights is None else block.labels * block.weights
-        counts = np.ones(len(labels)) if block.weights is None else block.weights
+        counts = counts_of(block)
+        labels = block.labels * counts
         self.labels += float(labels.sum())
         self.features_by_label += labels @ features
         self._gram.add(features, counts)
-
-    def merge(self, other: Self) -> None:
-        self.labels += other.labels
-        self.features_by_label += other.features_by_label
-        self._gram.merge(other._gram)
 
     def total(self) -> FloatArray:
         """Return ``[1, X]' W [1, X]``: the weight, the sums, and the products of features."""
         return self._gram.total()
 
 
-class Score:
+class Score(Sums):
     """First derivative of the log-likelihood at `coefficients`, intercept first."""
+
+    summed = ("score",)
 
     def __init__(self, coefficients: FloatArray, shift: FloatArray | None = None) -> None:
         self.coefficients = coefficients
@@ -68,17 +92,15 @@ class Score:
         features = shifted(block.features, self.shift)
         residuals = probabilities(features, self.coefficients)
         np.subtract(block.labels, residuals, out=residuals)
-        if block.weights is not None:
-            residuals *= block.weights
+        weigh(block, residuals)
         self.score[0] += residuals.sum()
         self.score[1:] += residuals @ features
 
-    def merge(self, other: Self) -> None:
-        self.score += other.score
 
-
-class Information:
+class Information(Sums):
     """Log-likelihood, its first derivative, and its negative second derivative."""
+
+    summed = ("log_likelihood", "score", "_gram")
 
     def __init__(self, coefficients: FloatArray, shift: FloatArray | None = None) -> None:
         n_parameters = len(coefficients)
@@ -103,24 +125,24 @@ class Information:
         log_chances = np.log(chances, out=chances)  # -inf far from the optimum is meant
         curvature = fitted * fitted
         np.subtract(fitted, curvature, out=curvature)
-        if block.weights is not None:
-            residuals *= block.weights
-            curvature *= block.weights
-            log_chances *= block.weights
+        weigh(block, residuals, curvature, log_chances)
         self.log_likelihood += float(log_chances.sum())
         self.score[0] += residuals.sum()
         self.score[1:] += residuals @ features
         self._gram.add(features, curvature)
 
-    def merge(self, other: Self) -> None:
-        self.log_likelihood += other.log_likelihood
-        self.score += other.score
-        self._gram.merge(other._gram)
-
 
 def shifted(features: FloatArray, shift: FloatArray | None) -> FloatArray:
     """Return centred features, or the very same array where no shift is needed."""
     return features if shift is None else features - shift
+
+
+def unshifted(coefficients: FloatArray, shift: FloatArray | None) -> FloatArray:
+    """Return coefficients (intercept first) of shifted features as those of the data."""
+    moved = coefficients.copy()
+    if shift is not None:
+        moved[0] -= shift @ moved[1:]
+    return moved
 
 
 def fetch(features: FloatArray) -> None:
@@ -185,11 +207,12 @@ class WeightedGram:
         order: Literal["C", "F"] = "C" if long_way else "F"
         self._gram += np.multiply(features.T, weights, order=order) @ features
 
-    def merge(self, other: Self) -> None:
+    def __iadd__(self, other: Self) -> Self:
         """Add what another copy has summed."""
         self._weight += other._weight
         self._border += other._border
         self._gram += other._gram
+        return self
 
     def total(self) -> FloatArray:
         """Return the full symmetric matrix, intercept first."""
@@ -257,18 +280,12 @@ class ShiftedCurve:
 
     def coefficients_of_data(self) -> FloatArray:
         """Return the coefficients on the scale of the data."""
-        unshifted = self.coefficients.copy()
-        if self.shift is not None:
-            unshifted[0] -= self.shift @ unshifted[1:]
-        return unshifted
+        return unshifted(self.coefficients, self.shift)
 
     def covariance_of_data(self) -> FloatArray:
         """Return the covariance of the coefficients on the scale of the data."""
-        unshifted = self.covariance.copy()
-        if self.shift is not None:
-            unshifted[0] -= self.shift @ unshifted[1:]
-            unshifted[:, 0] -= unshifted[:, 1:] @ self.shift
-        return unshifted
+        one_side = unshifted(self.covariance, self.shift)
+        return unshifted(one_side.T, self.shift).T
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +315,7 @@ class ColumnMoments:
     @property
     def spreads(self) -> FloatArray:
         """Standard deviation of each column, 0 where rounding leaves nothing."""
-        spreads: FloatArray = np.sqrt(np.maximum(self.products.diagonal() / self.weight, 0))
-        return spreads
+        return np.sqrt(np.maximum(self.products.diagonal() / self.weight, 0))
 
 
 # Eigenvalues below this share of the largest count as zero.

@@ -13,9 +13,7 @@ from scipy.special import expit
 
 from evenodds.anchors import Anchors
 from evenodds.errors import InputError
-from evenodds.inference.asymmetry import CurveMethod
-from evenodds.inference.boundary import Boundary
-from evenodds.inference.joint import Joint
+from evenodds.inference.method import Method
 from evenodds.inference.noise_aware import FittedRows, boundary_direction, joint_direction
 from evenodds.inference.null_fits import AnchorEquations, NullFits, equal_weights
 from evenodds.inference.wald import Wald
@@ -119,7 +117,7 @@ class NoiseAwareCentres:
         self,
         world: World,
         noise: ClassConditionalNoise,
-        method: Boundary | Joint,
+        method: Method,
         seed: int,
         grain: Grain = FINE,
     ) -> None:
@@ -173,7 +171,7 @@ class NoiseAwareCentres:
         # variance of the curve is that of the rows.
         evidence = equations.evidence().scaled(share)
         fit = self._fit(evidence)
-        if isinstance(self.method, Joint):
+        if self.method.reads_shape:
             return Centre(joint_direction(fit, evidence).z / float(np.sqrt(share)))
         here = boundary_direction(fit, equations)
         of_anchors = float(equations.covariance[0, 0])
@@ -183,10 +181,9 @@ class NoiseAwareCentres:
     def _equations(self, anchors: Anchors | None) -> AnchorEquations:
         """Return what the anchors say; the boundary test sees their mean alone."""
         problem = self.fitted.problem
-        if anchors is None:
-            return AnchorEquations.none(problem.rows.n_features + 1)
-        equations = AnchorEquations.of(anchors, anchors.points, problem)
-        if isinstance(self.method, Joint):
+        points = np.empty((0, problem.rows.n_features)) if anchors is None else anchors.points
+        equations = AnchorEquations.of(anchors, points, problem)
+        if anchors is None or self.method.reads_shape:
             return equations
         return equations.averaged(equal_weights(len(anchors)))
 
@@ -256,11 +253,11 @@ class WaldCentres:
 def centres(
     world: World,
     noise: ClassConditionalNoise,
-    method: CurveMethod,
+    method: Method,
     seed: int,
     grain: Grain = FINE,
 ) -> NoiseAwareCentres | WaldCentres:
     """Return where a test's statistic is centred, as a function of rows and anchors."""
-    if isinstance(method, Boundary | Joint):
-        return NoiseAwareCentres(world, noise, method, seed, grain)
-    return WaldCentres(world, noise, method, seed, grain)
+    if isinstance(method, Wald):
+        return WaldCentres(world, noise, method, seed, grain)
+    return NoiseAwareCentres(world, noise, method, seed, grain)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from evenodds.errors import EvenoddsError, InputError
-from evenodds.inference.asymmetry import Method
+from evenodds.inference.method import Method
 from evenodds.inference.results import Result
 from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
 from evenodds.planning.expected_data import COARSE, MOST_ANCHORS
@@ -295,7 +295,7 @@ def make_plan(
     return Plan(
         unknown=unknown,
         data=question.design.name if isinstance(question.design, World) else "summary numbers",
-        method=type(question.method).__name__.lower(),
+        method=question.method.name,
         alternative=question.alternative,
         tolerance=question.tolerance,
         shared_tolerance=question.shared_tolerance,

@@ -15,13 +15,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from evenodds.errors import ImprecisionWarning, InputError
-from evenodds.inference.asymmetry import CurveMethod, Method, read_method
-from evenodds.inference.boundary import Boundary
-from evenodds.inference.joint import Joint
-from evenodds.inference.local import Local
+from evenodds.inference.asymmetry import read_method
+from evenodds.inference.method import Method
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import check_alternative
-from evenodds.inference.wald import Wald
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.expected_data import (
     FINE,
@@ -78,7 +75,7 @@ class Question:
     """A test to be planned, with everything but noise, rows and anchors settled."""
 
     design: World | AnchorVariance
-    method: CurveMethod
+    method: Method
     alternative: Alternative
     tolerance: float
     shared_tolerance: float
@@ -147,7 +144,7 @@ def read_question(
     chosen = design if isinstance(design, AnchorVariance) else find_world(design)
     default = "wald" if isinstance(design, AnchorVariance) else "boundary"
     test = _check_settings(read_method(default if method is None else method))
-    if isinstance(design, AnchorVariance) and not isinstance(test, Wald):
+    if isinstance(design, AnchorVariance) and test.has_rates:
         raise InputError(
             "an AnchorVariance describes method 'wald' only: for other methods plan from a world, "
             "such as data_world(X, y) of a pilot sample."
@@ -178,19 +175,19 @@ def _check_pilot(pilot: PilotWorld) -> None:
         )
 
 
-def _check_settings(method: Method) -> CurveMethod:
+def _check_settings(method: Method) -> Method:
     """Refuse settings that the formulas do not cover; simulation covers all."""
-    if isinstance(method, Local):
+    if not method.fits_curve:
         raise InputError(
-            "method is 'local' but plans are worked out for the tests that fit one curve: use "
-            "rejection_rate, which simulates, or plan for method 'boundary'."
+            f"method is {method.name!r} but plans are worked out for the tests that fit one curve: "
+            "use rejection_rate, which simulates, or plan for method 'boundary'."
         )
     if getattr(method, "weights", "equal") != "equal":
         raise InputError(
             "weights is 'optimal' but plans are worked out for equal weights: use rejection_rate, "
             "which simulates."
         )
-    if isinstance(method, Boundary | Joint) and method.calibration != "asymptotic":
+    if getattr(method, "calibration", "asymptotic") != "asymptotic":
         raise InputError(
             "calibration is 'bootstrap' but plans are worked out for the normal law: use "
             "rejection_rate, which simulates."
@@ -209,7 +206,7 @@ def check_rows(n_rows: int | None, question: Question) -> int | None:
 
 def check_anchor_number(n_anchors: int, question: Question) -> int:
     """Check a number of anchors; the joint test alone can do without."""
-    fewest = 0 if isinstance(question.method, Joint) else 1
+    fewest = 0 if question.method.reads_shape else 1
     k = check_whole(n_anchors, "n_anchors", at_least=fewest)
     if k > MOST_ANCHORS and not isinstance(question.design, AnchorVariance):
         raise InputError(f"n_anchors is {k} but plans consider at most {MOST_ANCHORS}.")
@@ -291,7 +288,7 @@ def settled(
 def has_few_rows(question: Question, plan: Point) -> bool:
     """Tell whether a plan has fewer rows than the formula is known to be right for."""
     world = question.design
-    if not isinstance(world, World) or not isinstance(question.method, Boundary | Joint):
+    if not isinstance(world, World) or not question.method.has_rates:
         return False  # the formula of the paper's test is close from 500 rows on
     if plan.n_rows is None or plan.noise.asymmetry == 0:
         return False

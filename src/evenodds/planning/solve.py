@@ -9,8 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from evenodds.errors import InputError
-from evenodds.inference.asymmetry import Method
-from evenodds.inference.boundary import Boundary
+from evenodds.inference.method import Method
 from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
 from evenodds.planning.expected_data import MOST_ANCHORS
 from evenodds.planning.power import (
@@ -100,10 +99,10 @@ def asymmetry_for(
     """
     level = question.power(UniformNoise(rate), n_rows, k)
     if level > NO_LEVEL * question.significance:
+        instead = "" if question.method.name == "boundary" else ": use method boundary"
         raise InputError(
             f"on data like these this test rejects uniform noise of {rate:g} with probability "
-            f"{level:.2f}, so its rejections say nothing about an asymmetry"
-            f"{'' if isinstance(question.method, Boundary) else ': use method boundary'}."
+            f"{level:.2f}, so its rejections say nothing about an asymmetry{instead}."
         )
     signs = {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]
     found = [

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Final
 
+from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.report import wording
 from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, View, assumption
 
 WITHHELD: Final = "these data cannot tell"
-NO_CURVE: Final = "method 'local' fits no curve to all rows, only the labels around each anchor"
+NO_CURVE: Final = "fits no curve to all rows, only the labels around each anchor"
 
 
 def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
@@ -38,7 +39,7 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
             view,
             test=f"{result.method} test",
             flipped="Flipped, by estimate",
-            aside=", too large where labels are noisy" if result.method == "wald" else "",
+            aside=", too large where labels are noisy" if METHODS[result.method].overstates else "",
         ),
         facts=_facts(result, view),
         page_facts=tuple(page_facts),
@@ -236,14 +237,14 @@ def _pictures(result: AsymmetryTestResult) -> dict[str, SheetPicture]:
     """Return the figures of a result, the one for a reader in a hurry first."""
     method = f"method {result.method!r}"
     no_anchors = "" if result.n_anchors else "there are no anchors to draw"
-    no_curve = NO_CURVE if result.method == "local" else ""
+    no_curve = "" if METHODS[result.method].fits_curve else f"{method} {NO_CURVE}"
     overstates = f"{method} overstates asymmetries, and what it could have found"
     no_plane = "" if result.sketch.plane is not None else "fewer than two features matter"
     if result.alpha is None:
         no_plane = f"{method} estimates no flip rates, so it knows no clean boundary"
     known = {
         "anchors": SheetPicture("Where do the toss-ups fall?", _anchors_caption, no_anchors),
-        **wording.profile_pictures("data", overstates if result.method == "wald" else ""),
+        **wording.profile_pictures("data", overstates if METHODS[result.method].overstates else ""),
         "fit": SheetPicture("Does the curve fit?", _fit_caption, no_curve),
         "boundary": SheetPicture(
             "What would the noise do?", _boundary_caption, no_curve or no_plane
@@ -281,7 +282,7 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
         )
     put = "the mark is where these labels put it"
     if pooled is None:
-        shape = ["the shape of the curve"] if result.method == "joint" else []
+        shape = ["the shape of the curve"] if METHODS[result.method].reads_shape else []
         besides = " and ".join([*shape, *(["the audit"] if result.n_audited else [])])
         reading = (
             f"Each row is one {noun} by itself: the bar is where equal flips of both classes would "
@@ -294,7 +295,7 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
         )
         if result.sketch.only_toss_ups:
             called = "that the expert called a toss-up"
-        if result.method == "local":
+        if not METHODS[result.method].fits_curve:
             shared = "Anchors near each other share the rows around them"
         reading = (
             f"Each row is a case {called}. The bar is where equal flips of both classes would "

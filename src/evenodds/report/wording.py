@@ -184,7 +184,7 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     """Say how large the difference is, in cases out of a hundred."""
     if result.withheld:
         return f"How much more often, these data cannot tell: {result.withheld}."
-    if result.method == "wald":
+    if _overstates(result):
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
     more, less = flipped_more(result)
     if result.statistic < 0:
@@ -197,9 +197,16 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     return f"Of every 100, {count} more true {more} are flipped than true {less}."
 
 
+def _overstates(result: Profiled) -> bool:
+    """Tell whether a test is known to overstate asymmetries."""
+    from evenodds.inference.asymmetry import METHODS
+
+    return result.method in METHODS and METHODS[result.method].overstates
+
+
 def _could_have_found(result: Profiled, significance: float) -> str:
     """Say what asymmetry this data would have found, four times out of five."""
-    if result.method == "wald":
+    if _overstates(result):
         return ""  # the plain curve overstates asymmetries, and what it could have found
     reach = could_have_found(result, power=0.8, significance=significance)
     if reach is None:

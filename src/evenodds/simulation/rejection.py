@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import expit
 
 from evenodds.errors import EvenoddsError, ImprecisionWarning, InputError
-from evenodds.inference.asymmetry import Method, null_statistic, read_method
-from evenodds.inference.joint import Joint
+from evenodds.inference.asymmetry import null_statistic, read_method
+from evenodds.inference.method import Method
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.null_fits import equal_weights
 from evenodds.inference.profile import Alternative, pvalue_of
@@ -65,8 +65,8 @@ class PValues:
         return np.array([self._of_trial(self.setting.draw(run)) for run in runs])
 
     def _can_be_stacked(self) -> bool:
-        plain = isinstance(self.method, Wald) and self.method == Wald()
-        return plain and self.setting.world.row_copies == 1 and self.setting.n_anchors > 0
+        known, alone = self.setting.n_anchors > 0, self.setting.world.row_copies == 1
+        return self.method == Wald() and known and alone
 
     def _stacks(self, runs: range) -> Iterator[range]:
         size = samples_in_a_stack(self.setting.n_rows)
@@ -224,7 +224,7 @@ def rejection_rate(
     """
     test = _read_test(method)
     k = check_whole(n_anchors, "n_anchors")
-    if k == 0 and not isinstance(test, Joint) and isinstance(test, Method):
+    if k == 0 and isinstance(test, Method) and not test.reads_shape:
         raise InputError("n_anchors is 0 but only method 'joint' runs without anchors.")
     level = check_between(significance, "significance", 0, 1, closed="neither")
     check_whole(runs, "runs", at_least=1, at_most=MOST_RUNS)

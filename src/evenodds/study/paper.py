@@ -21,8 +21,7 @@ from scipy.special import expit, ndtr
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, EvenoddsError, InputError
 from evenodds.inference.asymmetry import null_statistic
-from evenodds.inference.boundary import Boundary
-from evenodds.inference.joint import Joint
+from evenodds.inference.method import Method
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.model.many_fits import fit_stack, samples_in_a_stack
 from evenodds.noise import ClassConditionalNoise
@@ -246,7 +245,7 @@ class PaperGrid:
     """
 
     world: World
-    method: Boundary | Joint | None  # None is the paper's own test
+    method: Method | None  # None is the paper's own test
     seed: int
 
     def __call__(self, task: Task) -> FloatArray:
@@ -274,7 +273,7 @@ def paper_pvalues(
     *,
     sizes: Sequence[int] = SIZES,
     world: World | None = None,
-    method: Boundary | Joint | None = None,
+    method: Method | None = None,
     runs: int = RUNS,
     seed: int = 0,
     workers: int = 1,
@@ -341,7 +340,7 @@ def _first_means(values: FloatArray, axis: int) -> FloatArray:
     return means
 
 
-def _noise_aware_pvalues(draw: Draw, method: Boundary | Joint) -> FloatArray:
+def _noise_aware_pvalues(draw: Draw, method: Method) -> FloatArray:
     """Return p-values of a noise-aware test, (labels, tolerances, anchors)."""
     pvalues = np.full((len(LABELS), len(TOLERANCES), len(ANCHOR_NUMBERS)), np.nan)
     for kind, labels in enumerate(draw.labels):
@@ -480,7 +479,7 @@ def run_paper_study(
     noises: Sequence[ClassConditionalNoise] = NOISES,
     *,
     world: World | None = None,
-    method: Boundary | Joint | None = None,
+    method: Method | None = None,
     runs: int = RUNS,
     seed: int = 0,
     workers: int = 1,
@@ -492,7 +491,7 @@ def run_paper_study(
     short; then the files hold what was finished.
     """
     make_folder(out)
-    name = "wald" if method is None else type(method).__name__.lower()
+    name = "wald" if method is None else method.name
     if world is not None and world.name != "paper":
         name = f"{world.name.replace(' ', '_')}_{name}"
     table, interrupted = paper_pvalues(

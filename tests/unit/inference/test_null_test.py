@@ -61,7 +61,7 @@ def test_rows_fitted_before_are_taken_as_they_are(labelled, toss_ups, name):
 
 @pytest.mark.parametrize("name", ["wald", "boundary"])
 def test_tests_at_anchors_are_refused_without(labelled, refused, name):
-    with refused("anchors is None but only method 'joint' runs without.", eo.AnchorError):
+    with refused(f"anchors is None but method {name!r} needs at least one", eo.AnchorError):
         null_statistic(read_rows(labelled.X, labelled.y), None, METHODS[name])
 
 

@@ -31,7 +31,8 @@ from evenodds.inference.contour.result import (
 )
 from evenodds.inference.diagnostics import groups_check, range_check, rows_check
 from evenodds.inference.local import nearby_check
-from evenodds.inference.noise_aware import FittedRows, data_notes, ignored_check
+from evenodds.inference.method import data_notes, ignored_check
+from evenodds.inference.noise_aware import FittedRows
 from evenodds.inference.results import Diagnostic
 from evenodds.model.bent_curve import fit_bent
 from evenodds.model.local_fit import hold_locally, refuse_lonely

@@ -16,6 +16,7 @@ from evenodds.anchors import Anchors
 from evenodds.errors import InputError
 from evenodds.inference.asymmetry import check_rarest_class
 from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows, range_check
+from evenodds.inference.method import data_notes, ignored_check
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_test
 from evenodds.inference.multiclass.crossing import (
     Finding,
@@ -36,14 +37,13 @@ from evenodds.inference.multiclass.splits import (
     read_split_anchors,
     splits_of,
 )
-from evenodds.inference.noise_aware import data_notes, ignored_check
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import Diagnostic
+from evenodds.model.bounded_scoring import STEP_ROWS_A_PARAMETER
 from evenodds.model.logistic import set_up
 from evenodds.model.noisy_likelihood import NoisyProblem
 from evenodds.model.softmax import (
     LAST_GAIN_ON_THE_WAY,
-    STEP_ROWS_A_PARAMETER,
     ClassData,
     ClassFit,
     FlipFamily,

@@ -49,7 +49,7 @@ def test_without_an_audit_the_combined_score_is_the_boundary_statistic(data, tol
     statistic = BoundaryStatistic(fitted, equations.averaged(equal_weights(3)))
     fit = statistic.fits.at(asymmetry)
     combined = joint_direction(shape_blind(fit, AuditTerms(0, 0, 0, 0)), statistic.fits.evidence)
-    expected = boundary_direction(fit, statistic.equation).z
+    expected = boundary_direction(fit, statistic.equations).z
     assert combined.z == pytest.approx(expected, abs=1e-7)
 
 

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from tests.local_posteriors import local_posteriors
 
 import evenodds as eo
 from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.local import AnchorLine
 from evenodds.model import local_fit
-from evenodds.model.local_fit import local_posteriors
 from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import two_bells
 

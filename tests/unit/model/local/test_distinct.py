@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.local_posteriors import local_posteriors
 
 import evenodds as eo
-from evenodds.model.local_fit import LocalRows, local_posteriors
+from evenodds.model.local_fit import LocalRows
 from evenodds.model.neighbours import distinct_counts
 
 

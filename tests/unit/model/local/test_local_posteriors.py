@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.local_posteriors import local_posteriors
 
 import evenodds as eo
 from evenodds.model import neighbours
@@ -11,7 +12,6 @@ from evenodds.model.local_fit import (
     choose_bandwidth,
     fit_bandwidths,
     fit_local,
-    local_posteriors,
     undersmoothing,
     widest_as_good,
 )

@@ -1,0 +1,58 @@
+"""Scoring within bounds, on a hill whose top is known."""
+
+import numpy as np
+import pytest
+
+from evenodds.model.bounded_scoring import Place, climb_bounded
+
+CURVATURE = np.array([[2.0, 0.5, 0.3], [0.5, 1.5, -0.4], [0.3, -0.4, 1.0]])
+TOP = np.array([1.0, -2.0, 2.0])
+
+
+def look(point):
+    """See a quadratic hill, the last parameter bounded; information is off by a factor."""
+    off = point - TOP
+    return Place(point, -off @ CURVATURE @ off / 2, -CURVATURE @ off, 1.3 * CURVATURE, point[-1:])
+
+
+def climbed(low, high, **settings):
+    """Climb with the last parameter between two bounds."""
+    bounds = np.array([low]), np.array([high])
+
+    def move(place, step):
+        ahead = place.here + step
+        ahead[-1:] = np.clip(ahead[-1:], *bounds)
+        return look(ahead)
+
+    start = look(np.array([0.0, 0.0, np.clip(0.5, low, high)]))
+    return climb_bounded(start, move, bounds, 1e-16, **settings)
+
+
+def test_the_top_is_reached_where_no_bound_is_in_the_way():
+    end = climbed(-5.0, 5.0)
+    assert end.converged
+    assert end.free.all()
+    assert end.place.here == pytest.approx(TOP, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "last"), [(0.0, 1.0, 1.0), (2.5, 4.0, 2.5), (0.3, 0.3, 0.3)]
+)
+def test_the_others_make_the_best_of_a_parameter_on_its_bound(low, high, last):
+    end = climbed(low, high)
+    inner = np.linalg.solve(CURVATURE[:2, :2], CURVATURE[:2, 2] * (last - TOP[2]))
+    assert end.converged
+    assert not end.free.any()
+    assert end.place.here == pytest.approx(np.append(TOP[:2] - inner, last), abs=1e-7)
+
+
+def test_a_climb_ends_where_it_has_arrived():
+    end = climbed(-5.0, 5.0, arrived=lambda place: True)
+    assert (end.converged, end.n_steps) == (False, 1)
+
+
+def test_a_climb_that_may_go_nowhere_is_given_up_where_it_is():
+    place = look(np.zeros(3))
+    end = climb_bounded(place, lambda place, step: None, (np.zeros(1), np.ones(1)), 1e-16)
+    assert not end.converged
+    assert end.place is place
