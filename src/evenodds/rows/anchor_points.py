@@ -14,7 +14,7 @@ from evenodds.rows.columns import is_missing_in, kind_of
 from evenodds.rows.memory import read_features
 from evenodds.rows.open_table import TEXT, map_npy, open_table
 from evenodds.rows.tables import Table
-from evenodds.validation import FloatArray, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,11 +141,8 @@ def refuse_other_columns(
     own: tuple[str, ...], needed: tuple[str, ...], known: tuple[str, ...]
 ) -> None:
     """Refuse anchors that lack a column of the data, or have one that the data has not."""
-    absent = [name for name in needed if name not in own]
-    if absent:
-        raise AnchorError(
-            f"anchors has no column {absent[0]!r}, which X has; {near_misses(absent[0], own)}"
-        )
+    for name in needed:
+        check_column(name, own, "anchors", why=", which X has", error=AnchorError)
     extra = [name for name in own if name not in needed and name not in known]
     if extra:
         raise AnchorError(

@@ -131,6 +131,18 @@ class Rows(ABC):
         """
         return self.thinned(step, rng)
 
+    def to_memory(self) -> Block:
+        """Return all rows as one block, for what truly needs them together."""
+        blocks = sorted(self.sum_over_rows(AllRows()).blocks, key=lambda block: block.start)
+
+        def joined(part: str) -> Any:
+            parts = [getattr(block, part) for block in blocks]
+            return None if parts[0] is None else np.concatenate(parts)
+
+        features = np.empty((self.n_rows, self.n_features))
+        np.concatenate([block.features for block in blocks], out=features)
+        return Block(features, joined("labels"), joined("weights"), joined("groups"), start=0)
+
     def as_read(self) -> "Rows":
         """Return the rows before any encoding, to look for missing values."""
         return self
@@ -150,6 +162,19 @@ class Rows(ABC):
     def column(self, number: int) -> str:
         """Name a column the way a message needs it."""
         return f"column {name_column(self.feature_names, number)}"
+
+
+class AllRows:
+    """Blocks of rows, kept as they come."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+
+    def add(self, block: Block) -> None:
+        self.blocks.append(block)
+
+    def merge(self, other: Self) -> None:
+        self.blocks += other.blocks
 
 
 class PositiveWeight:

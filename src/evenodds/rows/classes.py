@@ -2,21 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.anchor_points import whole
-from evenodds.rows.base import Block, Rows
+from evenodds.rows.base import Rows
 from evenodds.rows.dask_data import is_dask
 from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.labels import Columns, distinct_labels, label_column, lookalikes, plain
 from evenodds.rows.memory import as_arrow
 from evenodds.rows.open_table import map_npy, open_table
 from evenodds.rows.read import is_npy, is_path, read_data
-from evenodds.validation import FloatArray, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,14 +96,9 @@ def read_class_rows(
     )
     rows.known_columns = (*rows.known_columns, *known)
     rows.label_names = (*rows.label_names, *([label] if isinstance(label, str) else []))
-    held = rows.sum_over_rows(_Held())
-    return ClassRows(
-        features=np.concatenate(held.parts("features")),
-        classes=classes,
-        weights=np.concatenate(held.parts("weights")) if rows.weighted else None,
-        groups=np.concatenate(held.parts("groups")) if rows.n_groups is not None else None,
-        rows=rows,
-    )
+    held = rows.to_memory()
+    weights = held.weights if rows.weighted else None
+    return ClassRows(held.features, classes, weights, held.groups, rows)
 
 
 def read_classes(
@@ -181,10 +176,7 @@ def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any
     table = as_arrow(X, "X")
     if table is None:
         raise InputError(f"y is {label!r} but X has no columns with names: give the labels.")
-    if label not in table.column_names:
-        raise InputError(
-            f"{called} has no column {label!r}; {near_misses(label, table.column_names)}"
-        )
+    check_column(label, table.column_names, called)
     values = np.array(table[label].to_pylist(), dtype=object)
     return table.drop_columns([label]), values
 
@@ -195,25 +187,5 @@ def _chosen(X: Any, columns: tuple[str, ...], called: str) -> tuple["pa.Table", 
     if table is None:
         raise InputError("features names columns, but X has none: pass a data frame or a file.")
     for name in columns:
-        if name not in table.column_names:
-            raise InputError(
-                f"{called} has no column {name!r}; {near_misses(name, table.column_names)}"
-            )
+        check_column(name, table.column_names, called)
     return table.select(list(dict.fromkeys(columns))), tuple(table.column_names)
-
-
-class _Held:
-    """Blocks of rows, kept as they come."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-
-    def add(self, block: Block) -> None:
-        self.blocks.append(block)
-
-    def merge(self, other: Self) -> None:
-        self.blocks += other.blocks
-
-    def parts(self, name: str) -> list[Any]:
-        """Return one part of every block, in the order of the rows."""
-        return [getattr(block, name) for block in sorted(self.blocks, key=lambda b: b.start)]

@@ -12,7 +12,7 @@ from evenodds.errors import InputError
 from evenodds.rows.base import WIDE_FROM, Encoding
 from evenodds.rows.columns import is_missing_in, kind_of, measurements, numbers, texts
 from evenodds.rows.tables import Selection, Table
-from evenodds.validation import FloatArray, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -285,7 +285,7 @@ class ProbabilityEncoding(Encoding):
 
 def learn_probability(table: Table, column: str, selection: Selection) -> ProbabilityEncoding:
     """Check that a column holds probabilities strictly between 0 and 1, in one pass."""
-    table.check_column(column)
+    check_column(column, table.names, table.name)
     kind = table.schema.field(column).type
     if kind_of(kind) != "number":
         raise InputError(

@@ -16,7 +16,7 @@ from evenodds.rows.labels import Columns, Facts, Roles, distinct, plain, read_la
 from evenodds.rows.open_table import HELD_BYTES, open_table
 from evenodds.rows.streamed import BatchReader, Counts, Progress, StreamedRows
 from evenodds.rows.tables import Selection, Table, filtered, read_marks
-from evenodds.validation import FloatArray, check_choice, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_choice, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,8 +206,7 @@ class Reading:
     def needed(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
         """Return every column that is read, of those there are."""
         for name in self.columns.others:
-            if name not in names:
-                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+            check_column(name, names, source)
         return tuple(dict.fromkeys((*self.sources(names, source), *self.columns.others)))
 
     def sources(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
@@ -286,8 +285,7 @@ def choose_features(names: Sequence[str], columns: Columns, source: str) -> tupl
                 )
         return rest
     for name in columns.features:
-        if name not in names:
-            raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        check_column(name, names, source)
         if name in columns.others:
             raise InputError(f"column {name!r} is named as a feature and for another part too.")
     return columns.features

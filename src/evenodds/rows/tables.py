@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.columns import is_missing_in, kind_of, numbers
-from evenodds.validation import join_quoted, near_misses
+from evenodds.validation import check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,11 +155,6 @@ class Table:
         """How to have rows with missing values dropped, as the end of a sentence."""
         option = "" if self.counted == "from 0" else ", --missing drop"
         return f", or have such rows dropped (missing='drop'{option})"
-
-    def check_column(self, name: str) -> None:
-        """Refuse a column that is not there, and name the near misses."""
-        if name not in self.names:
-            raise InputError(f"{self.name} has no column {name!r}; {near_misses(name, self.names)}")
 
     def place(self, row: int) -> str:
         """Say where a row is, the way its user would count."""
@@ -469,10 +464,7 @@ def refuse_other_columns(
 ) -> None:
     """Refuse a file whose columns are not those of the first."""
     for name in names:
-        if name not in others:
-            raise InputError(
-                f"{other} has no column {name!r}, which {source} has; {near_misses(name, others)}"
-            )
+        check_column(name, others, other, why=f", which {source} has")
     for name in others:
         if name not in names:
             raise InputError(
