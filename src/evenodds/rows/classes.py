@@ -81,20 +81,16 @@ def read_class_rows(
         X, y = _taken_out(X, y, called)
     elif is_npy(y):
         y = map_npy(Path(y))
-    known: tuple[str, ...] = ()
-    if features is not None:
-        others = [part for part in (sample_weight, groups) if isinstance(part, str)]
-        X, known = _chosen(X, (*features, *others), called)
     classes = read_classes(y, labels)
     rows = read_data(
         X,
         classes.codes == 0,
         sample_weight=sample_weight,
         groups=groups,
+        features=features,
         formula=formula,
         called=called,
     )
-    rows.known_columns = (*rows.known_columns, *known)
     rows.label_names = (*rows.label_names, *([label] if isinstance(label, str) else []))
     held = rows.to_memory()
     weights = held.weights if rows.weighted else None
@@ -119,7 +115,12 @@ def read_classes(
     ordered = [plain(label) for label in distinct]
     if known is None:
         _check_number(ordered, name, for_two)
-        _check_spelling(ordered, name)
+        twins = lookalikes(ordered)
+        if twins is not None:
+            raise InputError(
+                f"{name} has labels {twins[0]!r} and {twins[1]!r}, which print alike: write each "
+                "label one way."
+            )
     names = tuple(ordered) if known is None else known
     strange = [label for label in ordered if label not in names]
     if strange:
@@ -134,15 +135,6 @@ def read_classes(
     if known is None:
         _check_counts(codes, names, name)
     return Classes(codes, names)
-
-
-def _check_spelling(ordered: list[Any], name: str) -> None:
-    twins = lookalikes(ordered)
-    if twins is not None:
-        raise InputError(
-            f"{name} has labels {twins[0]!r} and {twins[1]!r}, which print alike: write each "
-            "label one way."
-        )
 
 
 def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
@@ -179,13 +171,3 @@ def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any
     check_column(label, table.column_names, called)
     values = np.array(table[label].to_pylist(), dtype=object)
     return table.drop_columns([label]), values
-
-
-def _chosen(X: Any, columns: tuple[str, ...], called: str) -> tuple["pa.Table", tuple[str, ...]]:
-    """Return these columns of a table, and the names of all."""
-    table = as_arrow(X, "X")
-    if table is None:
-        raise InputError("features names columns, but X has none: pass a data frame or a file.")
-    for name in columns:
-        check_column(name, table.column_names, called)
-    return table.select(list(dict.fromkeys(columns))), tuple(table.column_names)
