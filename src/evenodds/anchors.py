@@ -176,7 +176,7 @@ class Anchors:
     ) -> "Anchors":
         """Take anchors for these rows from a table; what it states wins over the settings."""
         names = table.column_names
-        needed, ignored = columns_beside(names, rows, called, any_others=any_others)
+        needed, ignored = columns_beside(names, rows, called, names if any_others else STATED)
         stated = [name for name in STATED if name in names and name not in (needed or ())]
         points = table.select(list(needed or ()))
         refuse_holes(table, [*points.column_names, *stated], called)

@@ -405,7 +405,7 @@ def read_split_anchors_file(
         error=AnchorError,
     )
     points = table.drop_columns([between])
-    needed, _ = columns_beside(points.column_names, rows.rows, path, any_others=True)
+    needed, _ = columns_beside(points.column_names, rows.rows, path, points.column_names)
     stated = [name for name in STATED if name in table.column_names]
     refuse_holes(table, [between, *(needed or ()), *stated], path)
     keys = [str(key) for key in table[between].to_pylist()]
@@ -465,7 +465,9 @@ def method_settings(method: str, **options: Any) -> Method:
     for name, value in options.items():
         if name not in own and name != "bootstrap" and value != defaults[name]:
             having = [m for m, kind in METHODS.items() if name in {f.name for f in fields(kind)}]
+            has = " and ".join(f"--{option}" for option in options if option in own - {"bootstrap"})
             raise InputError(
-                f"--{name} is for --method {' and '.join(having)}{INSTEAD.get(name, '')}."
+                f"--{name} is for --method {' and '.join(having)}{INSTEAD.get(name, '')}. "
+                f"--method {method} has {has}."
             )
     return METHODS[method](**{name: value for name, value in options.items() if name in own})

@@ -139,14 +139,14 @@ def _encoded(given: "pa.Table", encoding: Encoding) -> FloatArray:
 
 
 def columns_beside(
-    own: Sequence[str], rows: Rows, called: object = "anchors", *, any_others: bool = False
+    own: Sequence[str], rows: Rows, called: object = "anchors", also: Sequence[str] = ()
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the columns of anchors that features are made of, and those that nothing is made of.
 
     The latter are columns that the data has too; what experts state and what numbers the rows is
     nothing to judge a case by. Refused are a label, which makes anchors labelled data and no
-    expert's cases; a column that is not there; and, unless there may be `any_others`, one that
-    the data has not.
+    expert's cases; a column that is not there; and one that neither the data has nor may be
+    there `also`.
     """
     needed = rows.feature_names if rows.encoding is None else rows.encoding.columns
     held = [name for name in rows.label_names if name in own and name not in (needed or ())]
@@ -157,7 +157,7 @@ def columns_beside(
         )
     if needed is None:
         return None, ()
-    refuse_other_columns(own, needed, own if any_others else rows.known_columns, called)
+    refuse_other_columns(own, needed, (*rows.known_columns, *also), called)
     known = {*rows.known_columns} - {*needed, *rows.label_names, *rows.role_names, *STATED}
     ignored = [name for name in own if name in known and not NUMBERING.search(name)]
     return needed, tuple(ignored)
