@@ -33,13 +33,12 @@ from evenodds.rows import dask_sums
 from evenodds.rows import dask_sums as table
 from evenodds.rows.dask_data import read_files
 from evenodds.rows.dask_sums import DaskRows
-from evenodds.rows.dask_sums import Packed, reduce_parts
+from evenodds.rows.dask_sums import packed, reduce_parts
 from evenodds.rows.table_rows import Reading, read_table
-from evenodds.rows.labels import Columns
 
 N_ROWS, QUICK_ROWS = 8_000_000, 1_000_000
 ROUNDS = 3
-READING = Reading(columns=Columns(label=LABEL, features=FEATURES))
+READING = Reading(label=LABEL, features=FEATURES)
 EMPTY_TASKS = 1024
 N_GROUPS = 10_000
 
@@ -142,7 +141,7 @@ def messages(rows: DaskRows) -> None:
     print(f"tasks of a pass: {n_runs} that read, {n_merges} that merge")
     print(f"which rows a task reads: {len(run):,} bytes")
     for name, empty in sums.items():
-        out = len(Packed.of((rows.reader, empty)).packed)
+        out = len(packed((rows.reader, empty)))
         filled = rows.sum_over_rows(empty) if not name.startswith("Grouped") else empty
         print(f"{name:30} out {out:>9,}  back {len(pickle.dumps(filled)):>9,} bytes", flush=True)
 

@@ -1,6 +1,7 @@
 """What the expert knows: points whose true posterior is stated, and how surely."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -8,11 +9,13 @@ from numpy.typing import ArrayLike
 
 from evenodds.errors import AnchorError
 from evenodds.rows.anchor_points import (
+    STATED,
+    anchor_table,
+    columns_beside,
     features_of,
-    ignored_columns,
     read_anchors,
     read_points,
-    refuse_labels,
+    refuse_holes,
     refuse_other_columns,
     refuse_text,
     refuse_the_data,
@@ -21,6 +24,7 @@ from evenodds.rows.anchor_points import (
 from evenodds.rows.base import Rows, read_row_numbers
 from evenodds.rows.memory import as_arrow, read_features, shape_of, text_table
 from evenodds.rows.read import is_path
+from evenodds.rows.table_rows import marked_anchors
 from evenodds.validation import (
     FloatArray,
     as_array,
@@ -166,6 +170,21 @@ class Anchors:
             return cls({name: column[chosen] for name, column in features.items()}, **settings)
         return cls(features[chosen], **settings)
 
+    @classmethod
+    def in_table(
+        cls, table: "pa.Table", rows: Rows, called: Any, *, any_others: bool, **settings: Any
+    ) -> "Anchors":
+        """Take anchors for these rows from a table; what it states wins over the settings."""
+        names = table.column_names
+        needed, ignored = columns_beside(names, rows, called, names if any_others else STATED)
+        stated = [name for name in STATED if name in names and name not in (needed or ())]
+        points = table.select(list(needed or ()))
+        refuse_holes(table, [*points.column_names, *stated], called)
+        if rows.encoding is None:
+            refuse_text(points, called)
+        told = {name: table[name].to_numpy() for name in stated}
+        return cls(points, **{**settings, **told})._but(ignored=ignored)
+
     def __len__(self) -> int:
         return len(self.points)
 
@@ -210,35 +229,31 @@ class Anchors:
         data has and no feature is made of are left out, and noted.
         """
         encoding, own = rows.encoding, self.feature_names
-        needed = rows.feature_names if encoding is None else encoding.columns
-        if own is None or needed is None:
-            if encoding is not None:
-                raise AnchorError(
-                    "anchors has no column names, but features are made from the columns "
-                    f"{join_quoted(encoding.columns)}: give anchors as a data frame with these."
-                )
+        if own is None and encoding is not None:
+            raise AnchorError(
+                "anchors has no column names, but features are made from the columns "
+                f"{join_quoted(encoding.columns)}: give anchors as a data frame with these."
+            )
+        needed, ignored = (None, ()) if own is None else columns_beside(own, rows)
+        if needed is None:
             if self.as_given is not None:
                 refuse_text(self.as_given)
             self._refuse_the_data(self.points_for(None, rows.n_features), rows)
             return self
-        refuse_labels(own, needed, rows.label_names)
-        refuse_other_columns(own, needed, rows.known_columns)
         given: Any = self.as_given
         if given is None:
-            given = as_arrow(dict(zip(own, self.points.T, strict=True)), "anchors")
+            given = as_arrow(dict(zip(own or (), self.points.T, strict=True)), "anchors")
         points = features_of(given.select(list(needed)), encoding)
         self._refuse_the_data(points, rows)
-        known = (*self.ignored, *ignored_columns(own, needed, rows))
-        return self._but(points=_read_only(points), feature_names=rows.feature_names, ignored=known)
+        ignored = (*self.ignored, *ignored)
+        return self._but(
+            points=_read_only(points), feature_names=rows.feature_names, ignored=ignored
+        )
 
     def _refuse_the_data(self, points: FloatArray, rows: Rows) -> None:
         """Refuse anchors that are the data; a model may state another posterior for each row."""
         if len(np.unique(self.posterior)) <= MOST_BY_EXPERTS:
             refuse_the_data(points, rows)
-
-    def noting(self, ignored: tuple[str, ...]) -> "Anchors":
-        """Return the same anchors, which came with these columns of the data too."""
-        return self._but(ignored=ignored)
 
     def _but(self, **changes: Any) -> "Anchors":
         """Return a copy with some parts changed."""
@@ -260,6 +275,15 @@ class Anchors:
                 "give each anchor the same features as X, in the same order."
             )
         return self.points
+
+
+def anchors_of(rows: Rows, path: Path | None, **settings: Any) -> Anchors | None:
+    """Return the anchors of a file, or those that a column of the data marks, if there are any."""
+    if path is not None:
+        chosen = rows.features_chosen
+        return Anchors.in_table(anchor_table(path), rows, path, any_others=chosen, **settings)
+    marked = marked_anchors(rows)
+    return None if marked is None else Anchors(marked[0], posterior=marked[1], **settings)
 
 
 def _read_shared(values: Any, n_anchors: int) -> float:

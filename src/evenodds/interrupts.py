@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import resource_tracker
 from types import FrameType
 
@@ -14,13 +14,6 @@ Handler = Callable[[int, FrameType | None], None]
 
 # Unwinding the stack takes milliseconds: an interrupt that has not ended it by then was lost.
 SECONDS_TO_UNWIND = 0.5
-
-
-@contextmanager
-def unwinding_on_sigterm() -> Iterator[None]:
-    """Have SIGTERM unwind the stack, as Ctrl-C does, and end in exit code 143."""
-    with _answered(unwind, signal.SIGTERM):
-        yield
 
 
 @contextmanager
@@ -111,6 +104,15 @@ def _answered(handler: Handler, *numbers: signal.Signals) -> Iterator[None]:
     finally:
         for number, answer in before.items():
             signal.signal(number, answer)
+
+
+def unwinding_when_ended() -> AbstractContextManager[None]:
+    """Have a request to end, or a closed terminal, unwind the stack as Ctrl-C does.
+
+    SIGTERM ends in exit code 143; not every system has SIGHUP.
+    """
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    return _answered(unwind, *(signal.Signals[name] for name in names))
 
 
 @contextmanager

@@ -185,6 +185,21 @@ def join_quoted(names: Iterable[Any], conjunction: str = "and", limit: int = 6) 
     return f"{', '.join(quoted[:-1])} {conjunction} {quoted[-1]}"
 
 
+def check_column(
+    name: str,
+    names: Iterable[str],
+    source: object,
+    *,
+    why: str = "",
+    advice: str = "",
+    error: type[InputError] = InputError,
+) -> None:
+    """Refuse a column that is not among those of a table, and name the near misses."""
+    held = list(names)
+    if name not in held:
+        raise error(f"{source} has no column {name!r}{why}; {near_misses(name, held)}{advice}")
+
+
 def near_misses(wanted: str, available: Iterable[str]) -> str:
     """Name what the user may have meant, or what there is."""
     names = [str(name) for name in available]

@@ -55,7 +55,7 @@ def test_a_process_that_is_started_meanwhile_never_gets_ctrl_c():
     assert child.returncode == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("block", [interrupts.unwinding_on_sigterm, interrupts.ending_for_certain])
+@pytest.mark.parametrize("block", [interrupts.unwinding_when_ended, interrupts.ending_for_certain])
 def test_sigterm_unwinds_the_stack(block):
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(SystemExit) as left, block():

@@ -5,20 +5,9 @@ from typing import Annotated
 
 import typer
 
+from evenodds.cli import options
 from evenodds.cli.guard import guarded
-from evenodds.cli.options import (
-    Alternative,
-    Drawn,
-    Format,
-    GateCondition,
-    Margin,
-    OutputFormat,
-    Positive,
-    Report,
-    Side,
-    Significance,
-)
-from evenodds.cli.output import Delivery, check_delivery, deliver, name_data
+from evenodds.cli.output import Delivery, deliver, name_data
 
 
 @guarded
@@ -43,9 +32,9 @@ def run_audit(
         ),
     ] = None,
     sampled_by: Annotated[
-        Drawn,
+        options.Drawn,
         typer.Option(help="How rows were chosen: at random, by true class, or by given label."),
-    ] = Drawn.random,
+    ] = "random",
     given_counts: Annotated[
         str | None,
         typer.Option(
@@ -53,13 +42,13 @@ def run_audit(
             "no=9000,yes=1000. Default: counted in DATA, if it holds rows that were not audited."
         ),
     ] = None,
-    alternative: Alternative = Side.two_sided,
-    positive: Positive = None,
-    significance: Significance = 0.05,
-    output_format: OutputFormat = Format.text,
-    gate: GateCondition = None,
-    margin: Margin = None,
-    report: Report = None,
+    alternative: options.Alternative = "two-sided",
+    positive: options.Positive = None,
+    significance: options.Significance = 0.05,
+    output_format: options.Format = "text",
+    gate: options.GateCondition = None,
+    margin: options.Margin = None,
+    report: options.Report = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Instead: how many rows to audit, with --alpha, --beta.")
     ] = False,
@@ -118,8 +107,8 @@ def run_audit(
             power=0.8 if power is None else power,
             runs=200 if runs is None else runs,
             seed=seed or 0,
-            sampled_by=sampled_by.value,
-            alternative=alternative.value,
+            sampled_by=sampled_by,
+            alternative=alternative,
             significance=significance,
         )
         return
@@ -133,38 +122,26 @@ def run_audit(
             "name a file of audited rows, with --true COL and --given COL; or --plan with --alpha "
             "and --beta, to learn how many rows to audit."
         )
-    if true is None or given is None:
-        absent = "--true" if true is None else "--given"
-        raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
     if annotator is not None and group:
         raise InputError(
             "--group goes with the test of all rows, and --annotator makes one test for each: "
             f"leave one out, or declare both as groups: --group {group[0]} --group {annotator}."
         )
-    wanted = Delivery(
-        output_format=output_format,
-        significance=significance,
-        margin=margin,
-        gate=gate,
-        report=report,
-    )
-    check_delivery(wanted, data)
+    wanted = Delivery(output_format, significance, data, report, gate, margin)
     from evenodds.cli.input import audit_file, read_audit_file, read_counts
 
     rows = read_audit_file(data, true, given, annotator, group or ())
     result = audit_file(
         rows,
-        sampled_by=sampled_by.value,
+        sampled_by=sampled_by,
         given_counts=read_counts(given_counts),
-        alternative=alternative.value,
+        alternative=alternative,
         positive=positive,
     )
     deliver(result, wanted, name=name_data(data, given))
 
 
-def _plan(
-    alpha: float | None, beta: float | None, output_format: Format, **options: object
-) -> None:
+def _plan(alpha: float | None, beta: float | None, output_format: str, **options: object) -> None:
     """Print how many rows to audit."""
     from evenodds.errors import InputError
     from evenodds.noise import ClassConditionalNoise
@@ -174,7 +151,7 @@ def _plan(
     if alpha is None or beta is None:
         raise InputError("--plan needs --alpha and --beta: the flip rates that should be found.")
     size = audit_size(ClassConditionalNoise(alpha, beta), **options)  # type: ignore[arg-type]
-    if output_format is Format.json:
+    if output_format == "json":
         document = {**size.to_dict(), "verdict": sheet_of(size, View()).verdict}
         print(json.dumps(document, indent=2))
         return

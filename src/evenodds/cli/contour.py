@@ -1,33 +1,13 @@
 """`evenodds contour`: which noise do these labels have?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
+from evenodds.cli import options
 from evenodds.cli.guard import guarded
-from evenodds.cli.options import (
-    Data,
-    Engine,
-    Features,
-    Format,
-    Formula,
-    Group,
-    Label,
-    Missing,
-    MissingValues,
-    OutputFormat,
-    Positive,
-    Report,
-    Rung,
-    Scheduler,
-    SharedTolerance,
-    Significance,
-    Tolerance,
-    Weight,
-    Workers,
-)
-from evenodds.cli.output import Delivery, check_delivery, deliver, name_data
+from evenodds.cli.output import Delivery, deliver, name_data
 
 if TYPE_CHECKING:
     from evenodds.inference.contour.result import ContourTestResult
@@ -35,8 +15,8 @@ if TYPE_CHECKING:
 
 @guarded
 def run_contour(
-    data: Data,
-    label: Label = None,
+    data: options.Data,
+    label: options.Label = None,
     anchors: Annotated[
         Path | None,
         typer.Option(
@@ -47,71 +27,68 @@ def run_contour(
     anchor_column: Annotated[
         str | None, typer.Option(help="Column of stated posteriors in the data; empty: no anchor.")
     ] = None,
-    features: Features = None,
-    formula: Formula = None,
+    features: options.Features = None,
+    formula: options.Formula = None,
     probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
-    missing: MissingValues = Missing.refuse,
-    tolerance: Tolerance = 0.05,
-    shared_tolerance: SharedTolerance = None,
+    missing: options.Missing = "refuse",
+    tolerance: options.Tolerance = 0.05,
+    shared_tolerance: options.SharedTolerance = None,
     engine: Annotated[
-        Engine | None,
+        Literal["spline", "local"] | None,
         typer.Option(help="spline (default): any number of features; local: up to five."),
     ] = None,
-    positive: Positive = None,
-    weight: Weight = None,
-    group: Group = None,
-    significance: Significance = 0.05,
-    output_format: OutputFormat = Format.text,
+    positive: options.Positive = None,
+    weight: options.Weight = None,
+    group: options.Group = None,
+    significance: options.Significance = 0.05,
+    output_format: options.Format = "text",
     gate: Annotated[
-        Rung | None,
+        options.Rung | None,
         typer.Option(help="Exit with 1 if this noise, or a simpler one, is all rejected."),
     ] = None,
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    report: Report = None,
+    scheduler: options.Scheduler = None,
+    workers: options.Workers = None,
+    report: options.Report = None,
 ) -> None:
     """Test which noise the labels have: none, uniform, class-conditional, or by the features.
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.input import read_inputs, read_options
-    from evenodds.cli.output import pass_progress
+    from evenodds.cli.input import check_label, data_and_anchors, split_names
     from evenodds.errors import InputError
     from evenodds.inference.contour.contour_test import climb_on_rows, read_engine, refuse_scores
-    from evenodds.rows.dask_sums import workers as connected
 
     refuse_scores(probabilities, "--probabilities")
-    wanted = Delivery(output_format=output_format, significance=significance, report=report)
-    check_delivery(wanted, [*data, *([] if anchors is None else [str(anchors)])])
-    reading = read_options(
-        label,
-        formula,
-        features=features,
-        anchor=anchor_column,
-        weight=weight,
-        group=group,
-        positive=positive,
-        missing=missing.value,
-    )
+    others = [*data, *([] if anchors is None else [str(anchors)])]
+    wanted = Delivery(output_format, significance, others, report)
+    check_label(label, formula)
     if anchors is None and anchor_column is None:
         raise InputError(
             "a contour test needs cases of stated posterior: give --anchors FILE with a column "
             "'posterior', or --anchor-column COL."
         )
-    with connected(scheduler, workers) as on_workers:
-        inputs = read_inputs(
-            data, reading, anchors, tolerance, shared_tolerance, on_workers=on_workers
-        )
-        with pass_progress(inputs.rows):
-            chosen = read_engine(None if engine is None else engine.value)
-            result = climb_on_rows(inputs.rows, inputs.anchors, chosen)
+    with data_and_anchors(
+        data,
+        label,
+        anchors,
+        tolerances=(tolerance, shared_tolerance),
+        cluster=(scheduler, workers),
+        features=split_names(features),
+        formula=formula,
+        anchor=anchor_column,
+        sample_weight=weight,
+        groups=group,
+        positive=positive,
+        missing=missing,
+    ) as (rows, known):
+        result = climb_on_rows(rows, known, read_engine(engine))
     failed = gate is not None and _climbed_past(result, gate, significance)
-    deliver(result, wanted, name=name_data(data, reading.columns.label), failed=failed)
+    deliver(result, wanted, name=name_data(data, rows.label_names[0]), failed=failed)
     if gate is not None:
         _refuse_untested(result, gate, significance)
 
 
-def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: float) -> None:
+def _refuse_untested(result: "ContourTestResult", gate: str, significance: float) -> None:
     """Refuse to pass a gate because the ladder stopped at a noise that cannot be tested."""
     from evenodds.errors import InputError
     from evenodds.report.contour import why_untested
@@ -119,12 +96,12 @@ def _refuse_untested(result: "ContourTestResult", gate: Rung, significance: floa
     reached = result.not_rejected(significance)
     if result.rung(reached).contour_pvalue is None:
         raise InputError(
-            f"--gate {gate.value} cannot be held: {why_untested(result, reached)}, so "
+            f"--gate {gate} cannot be held: {why_untested(result, reached)}, so "
             f"{reached} noise was not tested. Name cases at more posteriors."
         )
 
 
-def _climbed_past(result: "ContourTestResult", gate: Rung, significance: float) -> bool:
+def _climbed_past(result: "ContourTestResult", gate: str, significance: float) -> bool:
     """Tell whether the ladder went past a rung."""
-    order = [*(rung.value for rung in Rung), "instance-dependent"]
-    return order.index(result.not_rejected(significance)) > order.index(gate.value)
+    order = [*get_args(options.Rung), "instance-dependent"]
+    return order.index(result.not_rejected(significance)) > order.index(gate)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenodds.cli import options
 from evenodds.cli.guard import guarded, tell
-from evenodds.cli.options import Positive
 
 if TYPE_CHECKING:
     from evenodds.elicit.session import Session
@@ -27,7 +27,7 @@ def run_elicit(
         str | None,
         typer.Option(help="Columns the test will go by. Default: all that hold numbers."),
     ] = None,
-    positive: Positive = None,
+    positive: options.Positive = None,
     raw: Annotated[
         Path | None,
         typer.Option(help="Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV."),

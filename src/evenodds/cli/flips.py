@@ -10,12 +10,11 @@ from evenodds.errors import InputError
 from evenodds.files import write_csv
 from evenodds.inference.asymmetry import METHODS
 from evenodds.model.robust import RobustCurve, fit_robust
-from evenodds.rows.base import Block
+from evenodds.rows.base import Block, Rows
 
 if TYPE_CHECKING:
     from evenodds.inference.audit.as_evidence import Audit
     from evenodds.inference.results import AsymmetryTestResult
-    from evenodds.rows.streamed import StreamedRows
 
 
 class FlipChances:
@@ -52,7 +51,7 @@ def check_flips(path: Path, method: str, inputs: list[str]) -> None:
 
 
 def write_flips(
-    path: Path, rows: "StreamedRows", result: "AsymmetryTestResult", audit: "Audit | None" = None
+    path: Path, rows: Rows, result: "AsymmetryTestResult", audit: "Audit | None" = None
 ) -> None:
     """Write row number, given label and probability of being flipped, most likely first.
 

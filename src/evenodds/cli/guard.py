@@ -7,7 +7,6 @@ clear message; 70 our own bug; 130 interrupted; 143 asked to end (SIGTERM).
 import codecs
 import functools
 import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import ParamSpec, TextIO
@@ -15,7 +14,6 @@ from typing import ParamSpec, TextIO
 import typer
 
 from evenodds.errors import EvenoddsError, shortened
-from evenodds.interrupts import unwind
 
 P = ParamSpec("P")
 
@@ -89,14 +87,6 @@ def prepare_streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "w"))
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="evenodds.plain")  # type: ignore[union-attr]
-
-
-def clean_up_when_ended() -> None:
-    """Have a request to end, or a closed terminal, clean up as an interrupt does."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # not every system has both
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, unwind)
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:

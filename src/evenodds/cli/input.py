@@ -11,109 +11,70 @@ A column is doubted where its values repeat and
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.anchors import Anchors
+from evenodds.anchors import Anchors, anchors_of
+from evenodds.cli.output import pass_progress
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.as_evidence import Audit, rows_among
 from evenodds.inference.audit.audit_test import audit_test
 from evenodds.inference.audit.result import AuditTestResult
-from evenodds.inference.bootstrap import Bootstrap
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
 from evenodds.inference.multiclass.splits import OutputCodes
 from evenodds.inference.results import Diagnostic
-from evenodds.rows.anchor_points import STATED, anchor_table, ignored_columns, refuse_labels, whole
+from evenodds.rows.anchor_points import STATED, columns_beside, refuse_holes, whole
 from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
 from evenodds.rows.columns import is_missing_in, kind_of, plain_array
-from evenodds.rows.dask_data import read_files
+from evenodds.rows.dask_sums import workers
 from evenodds.rows.formula_syntax import FormulaText
-from evenodds.rows.labels import Columns
 from evenodds.rows.open_table import open_table
-from evenodds.rows.table_rows import Reading, marked_anchors, read_table
-from evenodds.validation import join_quoted, near_misses
+from evenodds.rows.read import read_data
+from evenodds.validation import check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from evenodds.rows.streamed import StreamedRows
 
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Everything a test takes from files."""
-
-    rows: "StreamedRows"
-    anchors: Anchors | None
-
-
-def read_inputs(
-    sources: list[str],
-    reading: Reading,
-    anchors: Path | None,
-    tolerance: float,
-    shared_tolerance: float | None,
-    *,
-    on_workers: bool = False,
-) -> Inputs:
-    """Read and check the files of a test, here or on the workers of a cluster."""
-    if anchors is not None and reading.columns.anchor is not None:
-        raise InputError("give --anchors or --anchor-column, not both.")
-    if on_workers:
-        rows: StreamedRows = read_files(sources, reading)
-    else:
-        rows = read_table(reading.open(sources[0] if len(sources) == 1 else sources), reading)
-    settings: dict[str, Any] = {"tolerance": tolerance, "shared_tolerance": shared_tolerance}
-    if anchors is not None:
-        return Inputs(rows, _from_file(anchors, rows, reading, settings))
-    if reading.columns.anchor is not None:
-        points, stated = marked_anchors(rows)
-        return Inputs(rows, Anchors(points, posterior=stated, **settings))
-    return Inputs(rows, None)
-
-
-def read_options(
-    label: str | None,
-    formula: str | None,
-    *,
-    features: str | None = None,
-    probabilities: str | None = None,
-    anchor: str | None = None,
-    weight: str | None = None,
-    group: str | None = None,
-    true: str | None = None,
-    positive: str | None = None,
-    missing: Any = "refuse",
-) -> Reading:
-    """Return what the data is read for; the label may stand on the left of the formula."""
-    parsed = None if formula is None else FormulaText(formula)
-    if label is None and parsed is not None:
-        label = parsed.label
-    if label is None:
+def check_label(label: str | None, formula: str | None) -> None:
+    """Refuse data without a label, which may stand on the left of the formula."""
+    if label is None and (formula is None or FormulaText(formula).label is None):
         raise InputError("--label is missing: name the column of given labels.")
-    return Reading(
-        columns=Columns(
-            label=label,
-            features=split_names(features),
-            anchor=anchor,
-            weight=weight,
-            group=group,
-            true=true,
-        ),
-        formula=parsed,
-        probabilities=probabilities,
-        positive=positive,
-        missing=missing,
-    )
+
+
+@contextmanager
+def data_and_anchors(
+    data: list[str],
+    label: str | None,
+    anchors: Path | None,
+    *,
+    tolerances: tuple[float, float | None],
+    cluster: tuple[str | None, int | None],
+    **how: Any,
+) -> Iterator[tuple[Rows, Anchors | None]]:
+    """Read the files of a test, here or on the workers of a cluster, and show its progress.
+
+    `tolerances` are that of each anchor and the shared one, `cluster` is a scheduler or a number
+    of workers; the rest is for `read_data`.
+    """
+    if anchors is not None and how["anchor"] is not None:
+        raise InputError("give --anchors or --anchor-column, not both.")
+    with workers(*cluster) as on_workers:
+        rows = read_data(data, label, on_workers=on_workers, **how)
+        own, shared = tolerances
+        known = anchors_of(rows, anchors, tolerance=own, shared_tolerance=shared)
+        with pass_progress(rows):
+            yield rows, known
 
 
 def split_names(names: str | None, option: str = "--features") -> tuple[str, ...] | None:
@@ -127,32 +88,6 @@ def split_names(names: str | None, option: str = "--features") -> tuple[str, ...
     if twice:
         raise InputError(f"{option} names {join_quoted(sorted(twice))} twice.")
     return found
-
-
-def _from_file(
-    path: Path, rows: "StreamedRows", reading: Reading, settings: dict[str, Any]
-) -> Anchors:
-    """Read anchors, with a posterior and a tolerance of their own where the file has them."""
-    table = anchor_table(path)
-    needed = rows.reader.encoding.columns
-    names = table.column_names
-    refuse_labels(names, needed, rows.label_names, path)
-    absent = [name for name in needed if name not in names]
-    if absent:
-        raise AnchorError(
-            f"{path} has no column {absent[0]!r}, which the data has; "
-            f"{near_misses(absent[0], names)} Use --features to name the columns to use."
-        )
-    stated = {n: table[n].to_numpy() for n in STATED if n in names and n not in needed}
-    known = {*needed, *rows.table.names, *reading.columns.others, *stated}
-    unknown = [name for name in names if name not in known]
-    whole_table = (reading.columns.features, reading.formula, reading.probabilities)
-    if unknown and not any(whole_table):
-        near = near_misses(unknown[0], needed)
-        raise AnchorError(f"{path} has a column {unknown[0]!r} that the data has not; {near}")
-    anchors = Anchors(table.select(list(needed)), **{**settings, **stated})
-    beside = [name for name in names if name not in reading.columns.others]
-    return anchors.noting(ignored_columns(beside, needed, rows))
 
 
 PEOPLE = re.compile(
@@ -278,24 +213,30 @@ class AuditFile:
 
 def read_audit_file(
     sources: Sequence[str],
-    true: str,
-    given: str,
+    true: str | None,
+    given: str | None,
     annotator: str | None = None,
     groups: Sequence[str] = (),
 ) -> AuditFile:
     """Read true and given labels; rows without a true label were not audited."""
     import pyarrow as pa
 
+    if true is None or given is None:
+        absent = "--true" if true is None else "--given"
+        raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
     needed = [name for name in (true, given, annotator, *groups) if name is not None]
-    if len(set(needed)) < len(needed):
-        raise InputError("--true, --given, --annotator and --group must name different columns.")
+    twice = next((name for name in needed if needed.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            "--true, --given, --annotator and --group must name different columns, but two of them "
+            f"name {twice!r}."
+        )
     source = sources[0] if len(sources) == 1 else list(sources)
     mixed: set[str] = set()
 
     def choose(names: tuple[str, ...]) -> tuple[str, ...]:
         for name in needed:
-            if name not in names:
-                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+            check_column(name, names, source)
         mixed.update(names)  # columns that nobody named may hold anything
         return names
 
@@ -456,50 +397,25 @@ def read_split_anchors_file(
 ) -> dict[str, Anchors]:
     """Read the anchors of all splits from one file."""
     table = whole(open_table(path)).combine_chunks()
-    names = table.column_names
-    if between not in names:
-        raise AnchorError(
-            f"{path} has no column {between!r} to say between which classes each toss-up is; "
-            f"{near_misses(between, names)} Name it by --between."
-        )
-    source = rows.rows
-    needed = source.feature_names if source.encoding is None else source.encoding.columns
-    refuse_labels(names, needed or (), source.label_names, path)
-    absent = [name for name in needed or () if name not in names]
-    if absent:
-        raise AnchorError(
-            f"{path} has no column {absent[0]!r}, which the data has; "
-            f"{near_misses(absent[0], names)} Use --features to name the columns to use."
-        )
-    stated = [name for name in STATED if name in names]
-    _refuse_holes(table, path, [between, *(needed or ()), *stated])
-    words = [name for name in needed or () if kind_of(table[name].type) == "text"]
-    if words and source.encoding is None:
-        raise AnchorError(
-            f"column {words[0]!r} of {path} holds text, where the data has numbers: give each "
-            "toss-up the same features as the rows."
-        )
-    others = [name for name in names if name != between]
-    ignored = ignored_columns(others, needed or (), source)
+    check_column(
+        between,
+        table.column_names,
+        path,
+        why=" to say between which classes each toss-up is",
+        advice=" Name it by --between.",
+        error=AnchorError,
+    )
+    points = table.drop_columns([between])
+    needed, _ = columns_beside(points.column_names, rows.rows, path, points.column_names)
+    stated = [name for name in STATED if name in table.column_names]
+    refuse_holes(table, [between, *(needed or ()), *stated], path)
     keys = [str(key) for key in table[between].to_pylist()]
-    found = {}
-    for key in dict.fromkeys(keys):
-        own = table.take([place for place, other in enumerate(keys) if other == key])
-        told = {name: own[name].to_numpy() for name in stated}
-        points = Anchors(own.select(list(needed or ())), **{**settings, **told})
-        found[key] = points.noting(ignored)
-    return found
-
-
-def _refuse_holes(table: "pa.Table", path: Path, columns: Sequence[str]) -> None:
-    """Refuse missing values, with the row of the file."""
-    for name in columns:
-        missing = is_missing_in(table[name].combine_chunks())
-        if missing.any():
-            raise AnchorError(
-                f"column {name!r} of {path} has {int(missing.sum())} missing value(s), the first "
-                f"in row {int(np.argmax(missing))}: fill it in, or leave that toss-up out."
-            )
+    return {
+        key: Anchors.in_table(
+            points.filter(np.equal(keys, key)), rows.rows, path, any_others=True, **settings
+        )
+        for key in dict.fromkeys(keys)
+    }
 
 
 def read_codes_file(path: Path, rows: ClassRows) -> OutputCodes:
@@ -530,59 +446,33 @@ def confusion_of_file(
     sources: Sequence[str], true: str | None, given: str | None
 ) -> ConfusionTestResult:
     """Test the confusion matrix of a file."""
-    if true is None or given is None:
-        absent = "--true" if true is None else "--given"
-        raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
-    if true == given:
-        raise InputError(
-            f"--true and --given both name the column {true!r}: name that of looked-up classes and "
-            "that of given labels."
-        )
     rows = read_audit_file(sources, true, given)
     called = (f"column {true!r}", f"column {given!r}")
     result = confusion_of(rows.true, rows.given[rows.audited], called=called)
     return replace(result, diagnostics=audit_notes(rows))
 
 
-def method_settings(
-    method: str,
-    *,
-    weights: str,
-    covariance: str,
-    calibration: str,
-    bootstrap: Bootstrap,
-    bandwidth: float | None = None,
-    kernel: str = "gaussian",
-) -> Method:
-    """Return the record of a method's settings; options that it has not are refused."""
-    test = METHODS[method]
-    given = {
-        "bandwidth": bandwidth,
-        "kernel": kernel,
-        "calibration": calibration,
-        "bootstrap": bootstrap,
-        "covariance": covariance,
-        "weights": weights,
-    }
-    own = {name: given.pop(name) for name in test.__slots__}
-    for name, (usual, whose) in OPTIONS.items():
-        if given.get(name, usual) != usual:
-            has = " and ".join(f"--{option}" for option in own if option in OPTIONS)
-            raise InputError(f"{whose}. --method {method} has {has}.")
-    return test(**own)
-
-
-# What each option of a method is when it is not given, and whose it is.
-OPTIONS: Final = {
-    "bandwidth": (None, "--bandwidth and --kernel are for --method local"),
-    "kernel": ("gaussian", "--bandwidth and --kernel are for --method local"),
-    "calibration": ("asymptotic", "--calibration bootstrap is for --method boundary and joint"),
-    "covariance": (
-        "information",
-        "--covariance is for --method wald; use --group for rows that repeat",
-    ),
-    "weights": (
-        "equal",
-        "--weights is for --method boundary and wald: joint uses every anchor",
-    ),
+# What to do instead of a setting that the method has not.
+INSTEAD = {
+    "covariance": "; use --group for rows that repeat",
+    "weights": ": joint uses every anchor, local those nearby",
 }
+
+
+def method_settings(method: str, **options: Any) -> Method:
+    """Return the record of a method's settings; options that it has not are refused."""
+    settings: dict[str, dict[str, Any]] = {
+        name: {one.name: one.default for one in fields(kind)}  # type: ignore[arg-type]
+        for name, kind in METHODS.items()
+    }
+    usual = {name: value for own in settings.values() for name, value in own.items()}
+    own = [name for name in options if name in settings[method]]
+    for name, value in options.items():
+        if name not in own and name != "bootstrap" and value != usual[name]:
+            having = " and ".join(other for other in METHODS if name in settings[other])
+            has = " and ".join(f"--{option}" for option in own if option != "bootstrap")
+            raise InputError(
+                f"--{name} is for --method {having}{INSTEAD.get(name, '')}. "
+                f"--method {method} has {has}."
+            )
+    return METHODS[method](**{name: options[name] for name in own})

@@ -9,13 +9,14 @@ from evenodds.cli.audit import run_audit
 from evenodds.cli.contour import run_contour
 from evenodds.cli.demo import run_demo
 from evenodds.cli.elicit import run_elicit
-from evenodds.cli.guard import BAD_INPUT, INTERRUPTED, clean_up_when_ended, prepare_streams, tell
+from evenodds.cli.guard import BAD_INPUT, INTERRUPTED, prepare_streams, tell
 from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
 from evenodds.cli.study import study
 from evenodds.cli.test import run_test
 from evenodds.errors import shortened
+from evenodds.interrupts import unwinding_when_ended
 
 app = typer.Typer(
     name="evenodds",
@@ -60,9 +61,9 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 def run() -> None:
     """Run the command line; a slip in its options gets one sentence, as bad data does."""
     prepare_streams()
-    clean_up_when_ended()
     try:
-        code = app(standalone_mode=False)
+        with unwinding_when_ended():
+            code = app(standalone_mode=False)
     except UsageError as slip:
         _explain(slip)
         code = BAD_INPUT

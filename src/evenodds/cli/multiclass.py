@@ -1,46 +1,21 @@
 """`evenodds multiclass`: are some classes flipped more often than others?"""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from evenodds.cli import options
 from evenodds.cli.guard import guarded
-from evenodds.cli.options import (
-    Features,
-    Format,
-    Gate,
-    Group,
-    OutputFormat,
-    Report,
-    Significance,
-    Tolerance,
-    Weight,
-)
-from evenodds.cli.output import Delivery, check_delivery, deliver, name_data
+from evenodds.cli.output import Delivery, deliver, name_data
 
 BETWEEN = "between"
 TOLERANCE = 0.05
 
 
-class SchemeName(StrEnum):
-    """Ways to split the classes, by name."""
-
-    one_vs_one = "one-vs-one"
-    one_vs_rest = "one-vs-rest"
-    output_codes = "output-codes"
-
-
 @guarded
 def run_multiclass(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
-            "glob of them, or - for CSV on standard input. Read in memory."
-        ),
-    ],
+    data: options.Data,
     label: Annotated[
         str | None, typer.Option(help="Column of given labels, three classes or more.")
     ] = None,
@@ -52,18 +27,17 @@ def run_multiclass(
         str,
         typer.Option(help="Column of --anchors that names the split: 'cat | dog', or a class."),
     ] = BETWEEN,
-    scheme: Annotated[SchemeName, typer.Option(help="How the classes are split.")] = (
-        SchemeName.one_vs_one
-    ),
+    scheme: Annotated[
+        Literal["one-vs-one", "one-vs-rest", "output-codes"],
+        typer.Option(help="How the classes are split."),
+    ] = "one-vs-one",
     codes: Annotated[
         Path | None,
         typer.Option(help="For output codes: a table of classes (first column) by +1, -1 and 0."),
     ] = None,
-    features: Features = None,
-    formula: Annotated[
-        str | None, typer.Option(help="Features by a formula: 'poly(age, 2) + C(site)'.")
-    ] = None,
-    tolerance: Tolerance = TOLERANCE,
+    features: options.Features = None,
+    formula: options.Formula = None,
+    tolerance: options.Tolerance = TOLERANCE,
     shared_tolerance: Annotated[
         float | None,
         typer.Option(
@@ -71,39 +45,33 @@ def run_multiclass(
             "the tolerance."
         ),
     ] = None,
-    weight: Weight = None,
-    group: Group = None,
+    weight: options.Weight = None,
+    group: options.Group = None,
     true: Annotated[
         str | None,
         typer.Option(help="Instead of --anchors: column of true classes, of rows looked up."),
     ] = None,
     given: Annotated[str | None, typer.Option(help="With --true: column of given labels.")] = None,
-    significance: Significance = 0.05,
-    output_format: OutputFormat = Format.text,
+    significance: options.Significance = 0.05,
+    output_format: options.Format = "text",
     gate: Annotated[
-        Gate | None, typer.Option(help="Exit with 1 if the null hypothesis is rejected (reject).")
+        options.Gate | None,
+        typer.Option(help="Exit with 1 if the null hypothesis is rejected (reject)."),
     ] = None,
-    report: Report = None,
+    report: options.Report = None,
 ) -> None:
     """Test whether some of several classes are flipped more often than others.
 
-    With --true and --given instead, the confusion matrix of rows whose true class was looked
-    up is tested. Exit code 0: the test ran, whatever its verdict. 1: the gate failed. 2: bad
-    input.
+    The data are read in memory. With --true and --given instead, the confusion matrix of rows
+    whose true class was looked up is tested. Exit code 0: the test ran, whatever its verdict. 1:
+    the gate failed. 2: bad input.
     """
     from evenodds.errors import InputError
 
-    if gate is Gate.equivalence:
+    if gate == "equivalence":
         raise InputError("--gate equivalence is for two classes; here only --gate reject is known.")
-    wanted = Delivery(
-        output_format=output_format,
-        significance=significance,
-        gate=gate,
-        report=report,
-    )
-    named = [*data, *([] if anchors is None else [str(anchors)])]
-    check_delivery(wanted, named)
-    source = data[0] if len(data) == 1 else data
+    others = [*data, *([] if anchors is None else [str(anchors)])]
+    wanted = Delivery(output_format, significance, others, report, gate)
     if true is not None or given is not None:
         if anchors is not None or label is not None:
             raise InputError(
@@ -112,7 +80,7 @@ def run_multiclass(
             )
         for_toss_ups = {
             "--between": between != BETWEEN,
-            "--scheme": scheme is not SchemeName.one_vs_one,
+            "--scheme": scheme != "one-vs-one",
             "--codes": codes is not None,
             "--features": features is not None,
             "--formula": formula is not None,
@@ -131,8 +99,8 @@ def run_multiclass(
 
         deliver(confusion_of_file(data, true, given), wanted, name=name_data(data, given))
         return
-    if codes is not None and scheme is not SchemeName.output_codes:
-        raise InputError(f"--codes goes with --scheme output-codes, but it is {scheme.value}.")
+    if codes is not None and scheme != "output-codes":
+        raise InputError(f"--codes goes with --scheme output-codes, but it is {scheme}.")
     if label is None:
         raise InputError(
             "--label is missing: name the column of given labels; or --true and --given, to test "
@@ -148,7 +116,7 @@ def run_multiclass(
     from evenodds.rows.classes import read_class_rows
 
     rows = read_class_rows(
-        source,
+        data[0] if len(data) == 1 else data,
         label,
         sample_weight=weight,
         groups=group,
@@ -159,5 +127,5 @@ def run_multiclass(
         anchors, between, rows, tolerance=tolerance, shared_tolerance=shared_tolerance
     )
     matrix = None if codes is None else read_codes_file(codes, rows)
-    result = run_on_class_rows(rows, points, scheme.value, codes=matrix)
+    result = run_on_class_rows(rows, points, scheme, codes=matrix)
     deliver(result, wanted, name=name_data(data, label))

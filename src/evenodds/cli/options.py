@@ -1,87 +1,15 @@
 """Options that several commands share, worded once, and the choices they offer."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-
-class Method(StrEnum):
-    """Tests by name."""
-
-    boundary = "boundary"
-    joint = "joint"
-    local = "local"
-    wald = "wald"
-
-
-class CurveMethod(StrEnum):
-    """Tests that fit one curve to all rows, by name."""
-
-    boundary = "boundary"
-    joint = "joint"
-    wald = "wald"
-
-
-class Side(StrEnum):
-    """Alternative hypotheses by name."""
-
-    two_sided = "two-sided"
-    greater = "greater"
-    less = "less"
-
-
-class Calibration(StrEnum):
-    """Ways to calibrate by name."""
-
-    asymptotic = "asymptotic"
-    bootstrap = "bootstrap"
-
-
-class Format(StrEnum):
-    """Output formats by name."""
-
-    text = "text"
-    json = "json"
-
-
-class Missing(StrEnum):
-    """What to do with rows that lack a value."""
-
-    refuse = "refuse"
-    drop = "drop"
-
-
-class Gate(StrEnum):
-    """Conditions that make the command fail, for pipelines."""
-
-    reject = "reject"
-    equivalence = "equivalence"
-
-
-class Engine(StrEnum):
-    """Fits that can bend, by name."""
-
-    spline = "spline"
-    local = "local"
-
-
-class Rung(StrEnum):
-    """Noise models that a pipeline may insist on."""
-
-    clean = "clean"
-    uniform = "uniform"
-    class_conditional = "class-conditional"
-
-
-class Drawn(StrEnum):
-    """How audited rows were chosen."""
-
-    random = "random"
-    true = "true"
-    given = "given"
-
+Method = Literal["boundary", "joint", "local", "wald"]
+CurveMethod = Literal["boundary", "joint", "wald"]  # those that fit one curve to all rows
+Drawn = Literal["random", "true", "given"]  # how audited rows were chosen
+Rung = Literal["clean", "uniform", "class-conditional"]  # noise a pipeline may insist on
+Gate = Literal["reject", "equivalence"]
 
 Data = Annotated[
     list[str],
@@ -104,7 +32,9 @@ Probabilities = Annotated[
     str | None,
     typer.Option(help="Column of predicted probabilities, the only feature; not with toss-ups."),
 ]
-MissingValues = Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")]
+Missing = Annotated[
+    Literal["refuse", "drop"], typer.Option(help="What to do with rows that lack a value.")
+]
 Tolerance = Annotated[
     float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
 ]
@@ -116,7 +46,8 @@ SharedTolerance = Annotated[
     ),
 ]
 Alternative = Annotated[
-    Side, typer.Option(help="greater: negatives are flipped more; less: positives are.")
+    Literal["two-sided", "greater", "less"],
+    typer.Option(help="greater: negatives are flipped more; less: positives are."),
 ]
 Positive = Annotated[str | None, typer.Option(help="The positive label.")]
 Weight = Annotated[str | None, typer.Option(help="Column of frequency weights.")]
@@ -124,8 +55,9 @@ Group = Annotated[
     str | None, typer.Option(help="Column of groups: rows of one patient or annotator.")
 ]
 Significance = Annotated[float, typer.Option(help="Significance level.")]
-OutputFormat = Annotated[
-    Format, typer.Option("--format", help="Output for people or for programs.")
+Format = Annotated[
+    Literal["text", "json"],
+    typer.Option("--format", help="Output for people or for programs."),
 ]
 GateCondition = Annotated[
     Gate | None,

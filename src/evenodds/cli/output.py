@@ -13,22 +13,39 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenodds.cli.guard import GATE_FAILED, let_go_of
-from evenodds.cli.options import Format, Gate
 
 if TYPE_CHECKING:
     from evenodds.report.sheet import Sheet, View
-    from evenodds.rows.streamed import StreamedRows
+    from evenodds.rows.base import Rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Delivery:
-    """How a user wants a result: checked by `check_delivery` before any work is done."""
+    """How a user wants a result; what cannot be met is refused before any work is done.
 
-    output_format: Format
+    `others` are files that the report must not overwrite.
+    """
+
+    output_format: str
     significance: float
-    margin: float | None = None
-    gate: Gate | None = None
+    others: list[str]
     report: Path | None = None
+    gate: str | None = None
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        from evenodds.errors import InputError
+        from evenodds.validation import check_between
+
+        check_between(self.significance, "--significance", 0, 1, closed="neither")
+        if self.margin is not None:
+            check_between(self.margin, "--margin", 0, 1, closed="neither")
+        if self.gate == "equivalence" and self.margin is None:
+            raise InputError(
+                "--gate equivalence needs --margin: how large an asymmetry is harmless?"
+            )
+        if self.report is not None:
+            check_output(self.report, "--report", self.others)
 
     @property
     def view(self) -> "View":
@@ -38,20 +55,6 @@ class Delivery:
         if self.margin is None:
             return View(significance=self.significance)
         return View(significance=self.significance, margin=self.margin)
-
-
-def check_delivery(wanted: Delivery, others: list[str]) -> None:
-    """Refuse wishes that cannot be met, or a report that would overwrite one of `others`."""
-    from evenodds.errors import InputError
-    from evenodds.validation import check_between
-
-    check_between(wanted.significance, "--significance", 0, 1, closed="neither")
-    if wanted.margin is not None:
-        check_between(wanted.margin, "--margin", 0, 1, closed="neither")
-    if wanted.gate is Gate.equivalence and wanted.margin is None:
-        raise InputError("--gate equivalence needs --margin: how large an asymmetry is harmless?")
-    if wanted.report is not None:
-        check_output(wanted.report, "--report", others)
 
 
 def check_output(path: Path, option: str, others: Iterable[str]) -> None:
@@ -106,7 +109,7 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -
 
 def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
     """Print the result for people or programs."""
-    if wanted.output_format is Format.json:
+    if wanted.output_format == "json":
         document = {
             **result.to_dict(),
             **sheet.answers,
@@ -127,7 +130,7 @@ def _refuse_margin(result: Any, wanted: Delivery) -> None:
     from evenodds.inference.results import AsymmetryTestResult
     from evenodds.report.asymmetry import refused_margin
 
-    if wanted.gate is not Gate.equivalence or wanted.margin is None:
+    if wanted.gate != "equivalence" or wanted.margin is None:
         return
     if isinstance(result, AsymmetryTestResult):
         why = refused_margin(result, wanted.margin, wanted.significance)
@@ -137,7 +140,7 @@ def _refuse_margin(result: Any, wanted: Delivery) -> None:
 
 def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:
     """Tell whether the gate's condition is met."""
-    if wanted.gate is Gate.reject:
+    if wanted.gate == "reject":
         return not sheet.rejected
     shown: bool = result.equivalence(wanted.margin).pvalue < wanted.significance
     return shown
@@ -157,6 +160,38 @@ def _write_report(sheet: "Sheet", path: Path, name: str) -> None:
 @contextmanager
 def progress_bar(what: str, *, wanted: bool = True) -> Iterator[Callable[[int, int], None] | None]:
     """Yield what to tell the progress to; None where nobody watches."""
+    with _bar(what, wanted) as update:
+        yield None if update is None else lambda done, total: update(done, total, what)
+
+
+@contextmanager
+def pass_progress(rows: "Rows") -> Iterator[None]:
+    """Show how far the current pass has come, on a terminal only, and only where rows stream."""
+    from evenodds.rows.streamed import StreamedRows
+
+    streamed = isinstance(rows, StreamedRows) and rows.held is None
+    with _bar("Pass 1", streamed) as update:
+        if update is None or not isinstance(rows, StreamedRows):
+            yield
+            return
+        n_passes, seen = 1, 0
+
+        def show(done: int, total: int) -> None:
+            nonlocal n_passes, seen
+            n_passes += done <= seen
+            seen = done
+            update(done, total, f"Pass {n_passes}")
+
+        rows.progress = show
+        try:
+            yield
+        finally:
+            rows.progress = None
+
+
+@contextmanager
+def _bar(what: str, wanted: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Yield a function that moves a bar on the terminal; None where nobody watches."""
     if not wanted or not sys.stderr.isatty():
         yield None
         return
@@ -165,31 +200,6 @@ def progress_bar(what: str, *, wanted: bool = True) -> Iterator[Callable[[int, i
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def pass_progress(rows: "StreamedRows") -> Iterator[None]:
-    """Show how far the current pass has come, on a terminal only, and only where rows stream."""
-    if rows.held is not None or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Pass 1", total=rows.table.n_rows)
-        n_passes, seen = 1, 0
-
-        def show(done: int, total: int) -> None:
-            nonlocal n_passes, seen
-            if done <= seen:
-                n_passes += 1
-            seen = done
-            bar.update(task, description=f"Pass {n_passes}", completed=done, total=total)
-
-        rows.progress = show
-        try:
-            yield
-        finally:
-            rows.progress = None
+        yield lambda done, total, now: bar.update(
+            task, description=now, completed=done, total=total
+        )

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenodds.cli import options
 from evenodds.cli.guard import INTERRUPTED, guarded, tell
-from evenodds.cli.options import (
-    Alternative,
-    CurveMethod,
-    Features,
-    Format,
-    OutputFormat,
-    Positive,
-    SharedTolerance,
-    Side,
-    Significance,
-    Tolerance,
-)
 from evenodds.cli.output import check_output
 
 if TYPE_CHECKING:
@@ -34,11 +23,9 @@ def run_plan(
         str | None, typer.Argument(help="Pilot data: CSV, TSV, Parquet or Feather, with --label.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of given labels in DATA.")] = None,
-    features: Features = None,
-    formula: Annotated[
-        str | None, typer.Option(help="Features as a formula, such as 'y ~ log(size) + C(site)'.")
-    ] = None,
-    positive: Positive = None,
+    features: options.Features = None,
+    formula: options.Formula = None,
+    positive: options.Positive = None,
     pilot_alpha: Annotated[
         float | None, typer.Option(help="Share of positives flipped in DATA, where known.")
     ] = None,
@@ -70,11 +57,11 @@ def run_plan(
     rate: Annotated[
         float, typer.Option(help="Flip rate of the better class, where alpha and beta are sought.")
     ] = 0.05,
-    tolerance: Tolerance = 0.05,
-    shared_tolerance: SharedTolerance = None,
-    method: Annotated[CurveMethod | None, typer.Option(help="Which test.")] = None,
-    alternative: Alternative = Side.two_sided,
-    significance: Significance = 0.05,
+    tolerance: options.Tolerance = 0.05,
+    shared_tolerance: options.SharedTolerance = None,
+    method: Annotated[options.CurveMethod | None, typer.Option(help="Which test.")] = None,
+    alternative: options.Alternative = "two-sided",
+    significance: options.Significance = 0.05,
     runs: Annotated[
         int, typer.Option(help="Simulated data sets to check the formula with; 0 for none.")
     ] = 200,
@@ -83,7 +70,7 @@ def run_plan(
     figure: Annotated[
         Path | None, typer.Option(help="Write a picture of the plan, as NAME.png and NAME.svg.")
     ] = None,
-    output_format: OutputFormat = Format.text,
+    output_format: options.Format = "text",
 ) -> None:
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
     from evenodds.cli.output import progress_bar
@@ -114,8 +101,8 @@ def run_plan(
             noise=read_noise(alpha, beta),
             power=power,
             rate=rate,
-            method=None if method is None else method.value,
-            alternative=alternative.value,
+            method=method,
+            alternative=alternative,
             tolerance=tolerance,
             shared_tolerance=shared_tolerance,
             significance=significance,
@@ -127,7 +114,7 @@ def run_plan(
     if drawing is not None:
         _draw(plan, drawing)
     sheet = sheet_of(plan, View())
-    if output_format is Format.json:
+    if output_format == "json":
         print(json.dumps({**plan.to_dict(), "verdict": sheet.verdict}, indent=2))
     else:
         from evenodds.cli.show import show_sheet
@@ -160,8 +147,9 @@ def _read_pilot(
     positive: str | None,
 ) -> "Design | None":
     """Return the world of pilot data."""
-    from evenodds.cli.input import read_inputs, read_options
+    from evenodds.cli.input import split_names
     from evenodds.errors import ImprecisionWarning, InputError
+    from evenodds.rows.read import read_data
     from evenodds.simulation.own_data import world_of_rows
 
     if data is None:
@@ -173,8 +161,9 @@ def _read_pilot(
         return None
     if label is None and formula is None:
         raise InputError(f"{data} needs --label: which column holds the labels?")
-    reading = read_options(label, formula, features=features, positive=positive)
-    rows = read_inputs([data], reading, None, 0.0, 0.0).rows
+    rows = read_data(
+        data, label, features=split_names(features), formula=formula, positive=positive
+    )
     with warnings.catch_warnings():
         # The warning's advice is for Python: here the rates have other names.
         warnings.simplefilter("error", ImprecisionWarning)

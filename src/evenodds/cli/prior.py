@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from evenodds.cli import options
 from evenodds.cli.guard import guarded
-from evenodds.cli.options import Format, OutputFormat, Significance
 
 
 @guarded
@@ -20,8 +20,8 @@ def run_prior(
     prior_standard_error: Annotated[
         float, typer.Option(help="Standard error of the true share, if it is an estimate.")
     ] = 0.0,
-    significance: Significance = 0.05,
-    output_format: OutputFormat = Format.text,
+    significance: options.Significance = 0.05,
+    output_format: options.Format = "text",
 ) -> None:
     """Test the labels from their share of positives, when the true share is known."""
     from evenodds.inference.prior import prior_test
@@ -37,7 +37,7 @@ def run_prior(
         prior_standard_error=prior_standard_error,
     )
     sheet = sheet_of(result, View(significance=significance))
-    if output_format is Format.json:
+    if output_format == "json":
         answers = {
             "significance": significance,
             "reject": sheet.rejected,

@@ -1,13 +1,12 @@
 """`evenodds study`: the paper's simulation, level and power over many worlds, and losses."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from evenodds.cli import options
 from evenodds.cli.guard import INTERRUPTED, guarded, tell
-from evenodds.cli.options import CurveMethod
 from evenodds.cli.plan import read_noise
 
 if TYPE_CHECKING:
@@ -21,20 +20,14 @@ study = typer.Typer(
 )
 
 
-class Extent(StrEnum):
-    """How much of an atlas to draw."""
-
-    small = "small"
-    full = "full"
-
-
 @study.command("paper")
 @guarded
 def run_paper(
     out: Annotated[Path, typer.Option(help="Folder for figures and tables.")],
     method: Annotated[
-        CurveMethod, typer.Option(help="wald is the paper's own; the others on the same data.")
-    ] = CurveMethod.wald,
+        options.CurveMethod,
+        typer.Option(help="wald is the paper's own; the others on the same data."),
+    ] = "wald",
     fourth: Annotated[
         bool, typer.Option("--fourth", help="Also flip 40 % of positives and 10 % of negatives.")
     ] = False,
@@ -58,7 +51,7 @@ def run_paper(
     from evenodds.study.paper import run_paper_study
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
-    test = CURVE_METHODS[method.value]()
+    test = CURVE_METHODS[method]()
     with progress_bar("Simulating") as progress:
         written, rates, interrupted = run_paper_study(
             out,
@@ -72,7 +65,7 @@ def run_paper(
         )
     from evenodds.cli.show import show_paper_rates
 
-    show_paper_rates(rates, method.value)
+    show_paper_rates(rates, method)
     _finish(written, interrupted)
 
 
@@ -81,8 +74,9 @@ def run_paper(
 def run_atlas(
     out: Annotated[Path, typer.Option(help="Folder for figures and tables.")],
     extent: Annotated[
-        Extent, typer.Option(help="small: what ships with the package; full: every setting.")
-    ] = Extent.small,
+        Literal["small", "full"],
+        typer.Option(help="small: what ships with the package; full: every setting."),
+    ] = "small",
     worlds: Annotated[
         str | None, typer.Option(help="Worlds, as paper,rare. Default: all of them.")
     ] = None,
@@ -99,7 +93,7 @@ def run_atlas(
     with progress_bar("Simulating") as progress:
         written, verdicts, interrupted = run_atlas_study(
             out,
-            extent=extent.value,
+            extent=extent,
             worlds=split_names(worlds, "--worlds"),
             runs=check_whole(runs, "--runs", at_least=1, at_most=MOST_RUNS),
             seed=check_whole(seed, "--seed"),

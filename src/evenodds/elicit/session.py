@@ -39,7 +39,7 @@ from evenodds.files import FORMULA_STARTS
 from evenodds.planning.solve import detectable_asymmetry
 from evenodds.rows.labels import read_labels
 from evenodds.simulation.own_data import data_world
-from evenodds.validation import check_between, join_quoted, near_misses
+from evenodds.validation import check_between, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -315,7 +315,7 @@ def open_session(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False)
     check_between(wishes.unseen_lean, "--lean", 0, MOST_SHARED)
     if wishes.images is not None and not wishes.images.is_dir():
         raise InputError(f"--images {wishes.images} is no folder.")
-    _check_column(table, wishes.label, wishes)
+    check_column(wishes.label, table.column_names, wishes.data)
     store = _open_store(table, wishes, must_exist)
     plan = store.plan
     return Session(
@@ -368,7 +368,7 @@ def _features(table: "pa.Table", wishes: Wishes) -> tuple[str, ...]:
 
     if wishes.features is not None:
         for name in wishes.features:
-            _check_column(table, name, wishes)
+            check_column(name, table.column_names, wishes.data)
         if not wishes.features or wishes.label in wishes.features:
             raise InputError("--features must name columns, and not the label.")
         return wishes.features
@@ -383,12 +383,6 @@ def _features(table: "pa.Table", wishes: Wishes) -> tuple[str, ...]:
             f"{wishes.data} has no column of numbers beside {wishes.label!r} for a test to go by."
         )
     return found
-
-
-def _check_column(table: "pa.Table", name: str, wishes: Wishes) -> None:
-    if name not in table.column_names:
-        near = near_misses(name, table.column_names)
-        raise InputError(f"{wishes.data} has no column {name!r}; {near}")
 
 
 def _detector(table: "pa.Table", plan: SessionPlan) -> Detect:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenodds.errors import InputError
-from evenodds.validation import join_quoted, near_misses
+from evenodds.validation import check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -162,8 +162,7 @@ def choose_columns(
     """Return the columns to show, refusing the label and what gives it away."""
     names = table.column_names
     for name in show:
-        if name not in names:
-            raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+        check_column(name, names, source)
     if label in show:
         raise InputError(
             f"--show names {label!r}, the label: experts judge a case without knowing it."

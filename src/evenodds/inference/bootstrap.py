@@ -7,7 +7,6 @@ the normal distribution where rows are few.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from evenodds.model.many_fits import PairProducts, batches
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
-from evenodds.rows.base import Block, Rows
+from evenodds.rows.base import Rows
 from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 
 Calibration = Literal["asymptotic", "bootstrap"]
@@ -64,7 +63,7 @@ def null_distribution(
     """Return z of labels drawn from the null fit, one for each draw, sorted."""
     rows = problem.rows
     _check_rows(rows)
-    design = problem.design(rows.sum_over_rows(AllFeatures()).stacked())
+    design = problem.design(rows.to_memory().features)
     evidence = equations.evidence()
     batch_problem = BatchProblem(PairProducts.of(design), evidence, null.point.asymmetry)
     chances = null.point.squeeze(squeezed(design[:, 1:], null.point.coefficients))
@@ -87,23 +86,6 @@ def null_distribution(
         if settings.progress is not None:
             settings.progress(len(found), settings.draws)
     return tuple(sorted(found))
-
-
-class AllFeatures:
-    """The features of all rows, for small data only."""
-
-    def __init__(self) -> None:
-        self.blocks: list[tuple[int, FloatArray]] = []
-
-    def add(self, block: Block) -> None:
-        self.blocks.append((block.start, block.features.copy()))
-
-    def merge(self, other: "AllFeatures") -> None:
-        self.blocks.extend(other.blocks)
-
-    def stacked(self) -> FloatArray:
-        """Return all rows in their order."""
-        return np.concatenate([features for _, features in sorted(self.blocks, key=itemgetter(0))])
 
 
 def _check_rows(rows: Rows) -> None:

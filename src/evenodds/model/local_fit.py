@@ -26,7 +26,7 @@ of summed influences (theory page, "Local likelihood").
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from evenodds.model.neighbours import (
     prior_places,
     squared_distances,
 )
-from evenodds.rows.base import Block, IntArray, Rows, refuse_missing
+from evenodds.rows.base import IntArray, Rows, refuse_missing
 from evenodds.validation import FloatArray, check_choice, check_number
 
 Precision = type[np.float64] | type[np.float32]
@@ -459,36 +459,6 @@ def refuse_lonely(
 MOST_NUMBERS = 40_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """Features, labels, weights and groups of one block."""
-
-    features: FloatArray
-    labels: FloatArray
-    weights: FloatArray | None
-    groups: IntArray | None
-
-
-class HeldRows:
-    """All rows of a source, copied block by block."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Held] = []
-
-    def add(self, block: Block) -> None:
-        self.blocks.append(
-            Held(
-                block.features.copy(),
-                block.labels.copy(),
-                None if block.weights is None else block.weights.copy(),
-                None if block.groups is None else block.groups.copy(),
-            )
-        )
-
-    def merge(self, other: Self) -> None:
-        self.blocks += other.blocks
-
-
 def hold_locally(rows: Rows, instead: str) -> LocalRows:
     """Bring the rows of any source into memory, ready for local fits.
 
@@ -508,18 +478,11 @@ def hold_locally(rows: Rows, instead: str) -> LocalRows:
             f"the {MOST_NUMBERS // rows.n_features:,} that a local fit holds in memory: give a "
             f"random part of the rows, or use {instead}, which needs no memory."
         )
-    blocks = rows.sum_over_rows(HeldRows()).blocks
-    features = np.concatenate([block.features for block in blocks])
-    if not np.isfinite(features).all():
+    every = rows.to_memory()
+    if not np.isfinite(every.features).all():
         refuse_missing(rows)
-    weights = [block.weights for block in blocks if block.weights is not None]
-    groups = [block.groups for block in blocks if block.groups is not None]
     held = LocalRows.of(
-        features,
-        np.concatenate([block.labels for block in blocks]),
-        np.concatenate(weights) if weights else None,
-        np.concatenate(groups) if groups else None,
-        rows.feature_names,
+        every.features, every.labels, every.weights, every.groups, rows.feature_names
     )
     centred = held.around.features - held.around.features.mean(axis=0)
     refuse_combinations(rows, centred.T @ centred)

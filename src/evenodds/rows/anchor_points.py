@@ -14,7 +14,7 @@ from evenodds.rows.columns import is_missing_in, kind_of
 from evenodds.rows.memory import read_features
 from evenodds.rows.open_table import TEXT, map_npy, open_table
 from evenodds.rows.tables import Table
-from evenodds.validation import FloatArray, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,13 +103,14 @@ def features_of(given: "pa.Table", encoding: Encoding | None) -> FloatArray:
     return read_points(given)[0]
 
 
-def refuse_text(given: "pa.Table") -> None:
+def refuse_text(given: "pa.Table", called: object = "anchors") -> None:
     """Refuse anchors of text beside data of numbers."""
     text = [part.name for part in given.schema if kind_of(part.type) == "text"]
     if text:
+        data = "X" if called == "anchors" else "the data"
         raise AnchorError(
-            f"anchors has text in {join_quoted(text)} but X has numbers only: give each anchor the "
-            "same features as X."
+            f"{called} has text in {join_quoted(text)} but {data} has numbers only: give each "
+            f"anchor the same features as {data}."
         )
 
 
@@ -137,41 +138,55 @@ def _encoded(given: "pa.Table", encoding: Encoding) -> FloatArray:
     return features
 
 
-def refuse_other_columns(
-    own: tuple[str, ...], needed: tuple[str, ...], known: tuple[str, ...]
-) -> None:
-    """Refuse anchors that lack a column of the data, or have one that the data has not."""
-    absent = [name for name in needed if name not in own]
-    if absent:
-        raise AnchorError(
-            f"anchors has no column {absent[0]!r}, which X has; {near_misses(absent[0], own)}"
-        )
-    extra = [name for name in own if name not in needed and name not in known]
-    if extra:
-        raise AnchorError(
-            f"anchors has a column {extra[0]!r} that X has not; {near_misses(extra[0], needed)}"
-        )
+def columns_beside(
+    own: Sequence[str], rows: Rows, called: object = "anchors", also: Sequence[str] = ()
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the columns of anchors that features are made of, and those that nothing is made of.
 
-
-def refuse_labels(
-    own: Sequence[str], needed: Sequence[str], labels: Sequence[str], called: object = "anchors"
-) -> None:
-    """Refuse anchors that come with a label: these are labelled data, and no expert's cases."""
-    held = [name for name in labels if name in own and name not in needed]
+    The latter are columns that the data has too; what experts state and what numbers the rows is
+    nothing to judge a case by. Refused are a label, which makes anchors labelled data and no
+    expert's cases; a column that is not there; and one that neither the data has nor may be
+    there `also`.
+    """
+    needed = rows.feature_names if rows.encoding is None else rows.encoding.columns
+    held = [name for name in rows.label_names if name in own and name not in (needed or ())]
     if held:
         raise AnchorError(
             f"{called} has the label column {held[0]!r}: anchors are cases that an expert judged "
             "without a look at the labels, so give these alone, without that column."
         )
-
-
-def ignored_columns(own: Sequence[str], needed: Sequence[str], rows: Rows) -> tuple[str, ...]:
-    """Return the columns of anchors that the data has, plays no part with and makes no feature of.
-
-    What experts state and what numbers the rows is nothing to judge a case by.
-    """
+    if needed is None:
+        return None, ()
+    refuse_other_columns(own, needed, (*rows.known_columns, *also), called)
     known = {*rows.known_columns} - {*needed, *rows.label_names, *rows.role_names, *STATED}
-    return tuple(name for name in own if name in known and not NUMBERING.search(name))
+    ignored = [name for name in own if name in known and not NUMBERING.search(name)]
+    return needed, tuple(ignored)
+
+
+def refuse_other_columns(
+    own: Sequence[str], needed: Sequence[str], known: Sequence[str], called: object = "anchors"
+) -> None:
+    """Refuse anchors that lack a column of the data, or have one that the data has not."""
+    data, advice = "X", ""
+    if called != "anchors":
+        data, advice = "the data", " Use --features to name the columns to use."
+    for name in needed:
+        check_column(name, own, called, why=f", which {data} has", advice=advice, error=AnchorError)
+    extra = [name for name in own if name not in needed and name not in known]
+    if extra:
+        near = near_misses(extra[0], needed)
+        raise AnchorError(f"{called} has a column {extra[0]!r} that {data} has not; {near}")
+
+
+def refuse_holes(table: "pa.Table", columns: Sequence[str], called: object) -> None:
+    """Refuse anchors with missing values, by the row of their file."""
+    for name in columns:
+        missing = is_missing_in(table[name].combine_chunks())
+        if missing.any():
+            raise AnchorError(
+                f"column {name!r} of {called} has {int(missing.sum())} missing value(s), the first "
+                f"in row {int(np.argmax(missing))}: fill it in, or leave that anchor out."
+            )
 
 
 def refuse_the_data(points: FloatArray, rows: Rows) -> None:

@@ -6,7 +6,7 @@ that does this; nothing else knows how many rows there were, except as a number.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -40,6 +40,25 @@ class Block:
     groups: IntArray | None  # which group each row belongs to, 0, 1, 2, ...
     start: int  # number of the first row
     numbers: IntArray | None = None  # of the rows in their table, where some were left out
+
+    def taken(self, rows: slice | IntArray) -> "Block":
+        """Return some of the rows, which have no numbers any more."""
+        weights = None if self.weights is None else self.weights[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return Block(self.features[rows], self.labels[rows], weights, groups, self.start)
+
+    @classmethod
+    def joined(cls, blocks: "Sequence[Block]") -> "Block":
+        """Return the rows of all blocks as one, in C order."""
+
+        def together(part: str) -> Any:
+            parts = [getattr(block, part) for block in blocks]
+            return None if parts[0] is None else np.concatenate(parts)
+
+        labels = together("labels")
+        features = np.empty((len(labels), blocks[0].features.shape[1]))
+        np.concatenate([block.features for block in blocks], out=features)
+        return cls(features, labels, together("weights"), together("groups"), start=0)
 
 
 class RowSum(Protocol):
@@ -86,6 +105,8 @@ class Rows(ABC):
         All columns of the table the rows come from, features or not.
     label_names, role_names : tuple of str
         What the labels are called; columns of the table that are weights, groups and the like.
+    features_chosen : bool
+        Whether the user named the features, or a formula for them.
     anchors_left_out : int
         Rows of the table that are anchors, and so none of these.
     called : str
@@ -110,6 +131,7 @@ class Rows(ABC):
     known_columns: tuple[str, ...] = ()
     label_names: tuple[str, ...] = ()
     role_names: tuple[str, ...] = ()
+    features_chosen: bool = False
     anchors_left_out: int = 0
     called: str = "X"
     advice_on_missing: str = ""
@@ -131,6 +153,11 @@ class Rows(ABC):
         """
         return self.thinned(step, rng)
 
+    def to_memory(self) -> Block:
+        """Return all rows as one block, for what truly needs them together."""
+        blocks = self.sum_over_rows(AllRows()).blocks
+        return Block.joined(sorted(blocks, key=lambda block: block.start))
+
     def as_read(self) -> "Rows":
         """Return the rows before any encoding, to look for missing values."""
         return self
@@ -150,6 +177,19 @@ class Rows(ABC):
     def column(self, number: int) -> str:
         """Name a column the way a message needs it."""
         return f"column {name_column(self.feature_names, number)}"
+
+
+class AllRows:
+    """Blocks of rows, kept as they come."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+
+    def add(self, block: Block) -> None:
+        self.blocks.append(block)
+
+    def merge(self, other: Self) -> None:
+        self.blocks += other.blocks
 
 
 class PositiveWeight:
@@ -181,6 +221,7 @@ def rows_in_a_block(n_features: int) -> int:
     return WIDE_BLOCK_ROWS if n_features >= WIDE_FROM else NARROW_BLOCK_ROWS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding(ABC):
     """How a record batch becomes features; frozen, and small enough to be sent anywhere.
 
@@ -196,7 +237,7 @@ class Encoding(ABC):
 
     columns: tuple[str, ...]
     feature_names: tuple[str, ...]
-    notices: tuple[str, ...]
+    notices: tuple[str, ...] = ()
 
     @property
     def is_plain(self) -> bool:

@@ -2,21 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.anchor_points import whole
-from evenodds.rows.base import Block, Rows
+from evenodds.rows.base import Rows
 from evenodds.rows.dask_data import is_dask
 from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.labels import Columns, distinct_labels, label_column, lookalikes, plain
 from evenodds.rows.memory import as_arrow
 from evenodds.rows.open_table import map_npy, open_table
 from evenodds.rows.read import is_npy, is_path, read_data
-from evenodds.validation import FloatArray, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,29 +81,20 @@ def read_class_rows(
         X, y = _taken_out(X, y, called)
     elif is_npy(y):
         y = map_npy(Path(y))
-    known: tuple[str, ...] = ()
-    if features is not None:
-        others = [part for part in (sample_weight, groups) if isinstance(part, str)]
-        X, known = _chosen(X, (*features, *others), called)
     classes = read_classes(y, labels)
     rows = read_data(
         X,
         classes.codes == 0,
         sample_weight=sample_weight,
         groups=groups,
+        features=features,
         formula=formula,
         called=called,
     )
-    rows.known_columns = (*rows.known_columns, *known)
     rows.label_names = (*rows.label_names, *([label] if isinstance(label, str) else []))
-    held = rows.sum_over_rows(_Held())
-    return ClassRows(
-        features=np.concatenate(held.parts("features")),
-        classes=classes,
-        weights=np.concatenate(held.parts("weights")) if rows.weighted else None,
-        groups=np.concatenate(held.parts("groups")) if rows.n_groups is not None else None,
-        rows=rows,
-    )
+    held = rows.to_memory()
+    weights = held.weights if rows.weighted else None
+    return ClassRows(held.features, classes, weights, held.groups, rows)
 
 
 def read_classes(
@@ -124,7 +115,12 @@ def read_classes(
     ordered = [plain(label) for label in distinct]
     if known is None:
         _check_number(ordered, name, for_two)
-        _check_spelling(ordered, name)
+        twins = lookalikes(ordered)
+        if twins is not None:
+            raise InputError(
+                f"{name} has labels {twins[0]!r} and {twins[1]!r}, which print alike: write each "
+                "label one way."
+            )
     names = tuple(ordered) if known is None else known
     strange = [label for label in ordered if label not in names]
     if strange:
@@ -139,15 +135,6 @@ def read_classes(
     if known is None:
         _check_counts(codes, names, name)
     return Classes(codes, names)
-
-
-def _check_spelling(ordered: list[Any], name: str) -> None:
-    twins = lookalikes(ordered)
-    if twins is not None:
-        raise InputError(
-            f"{name} has labels {twins[0]!r} and {twins[1]!r}, which print alike: write each "
-            "label one way."
-        )
 
 
 def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
@@ -181,39 +168,6 @@ def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any
     table = as_arrow(X, "X")
     if table is None:
         raise InputError(f"y is {label!r} but X has no columns with names: give the labels.")
-    if label not in table.column_names:
-        raise InputError(
-            f"{called} has no column {label!r}; {near_misses(label, table.column_names)}"
-        )
+    check_column(label, table.column_names, called)
     values = np.array(table[label].to_pylist(), dtype=object)
     return table.drop_columns([label]), values
-
-
-def _chosen(X: Any, columns: tuple[str, ...], called: str) -> tuple["pa.Table", tuple[str, ...]]:
-    """Return these columns of a table, and the names of all."""
-    table = as_arrow(X, "X")
-    if table is None:
-        raise InputError("features names columns, but X has none: pass a data frame or a file.")
-    for name in columns:
-        if name not in table.column_names:
-            raise InputError(
-                f"{called} has no column {name!r}; {near_misses(name, table.column_names)}"
-            )
-    return table.select(list(dict.fromkeys(columns))), tuple(table.column_names)
-
-
-class _Held:
-    """Blocks of rows, kept as they come."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-
-    def add(self, block: Block) -> None:
-        self.blocks.append(block)
-
-    def merge(self, other: Self) -> None:
-        self.blocks += other.blocks
-
-    def parts(self, name: str) -> list[Any]:
-        """Return one part of every block, in the order of the rows."""
-        return [getattr(block, name) for block in sorted(self.blocks, key=lambda b: b.start)]

@@ -6,7 +6,7 @@ are parsed once, a file a task, and what was parsed stays in the workers' memory
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,12 +19,11 @@ from evenodds.rows.dask_sums import (
     DaskTable,
     Placed,
     There,
-    in_runs,
     reading_there,
     reduce_parts,
+    runs_of,
     spread,
 )
-from evenodds.rows.labels import Columns
 from evenodds.rows.memory import as_arrow, as_column, free_name, read_features
 from evenodds.rows.open_table import (
     STDIN,
@@ -120,21 +119,6 @@ def _cut(values: Any, rows: slice) -> Any:
     return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
-@dataclass
-class Lengths:
-    """How many rows each partition has, in order."""
-
-    found: list[int] = field(default_factory=list)
-
-    def merge(self, other: Self) -> None:
-        self.found += other.found
-
-
-def count_rows(_: None, partition: Any) -> Lengths:
-    """Count the rows of one partition."""
-    return Lengths([len(partition)])
-
-
 def is_dask(X: Any) -> bool:
     """Tell a Dask collection, without loading Dask."""
     return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
@@ -163,12 +147,7 @@ def read_collections(X: Any, parts: dict[str, Any], how: dict[str, Any]) -> Dask
     table = _table(X, beside)
     new = dict(zip(beside, table.names[len(table.names) - len(beside) :], strict=True))
     names = {name: new.get(name, part) for name, part in parts.items()}
-    if names["y"] is None:
-        raise InputError("y is None: give labels, or the name of their column.")
-    if how["formula"] is not None and "y" in new:
-        how = {**how, "formula": how["formula"].without_label()}
-    columns = Columns(label=names["y"], weight=names["sample_weight"], group=names["groups"])
-    reading = Reading(columns=columns, **how)
+    reading = Reading.of(names, how)
     reading.needed(table.names, "X")
     return DaskRows(table, *learn(table, reading))
 
@@ -176,11 +155,16 @@ def read_collections(X: Any, parts: dict[str, Any], how: dict[str, Any]) -> Dask
 def _table(X: Any, beside: dict[str, Any]) -> DaskTable:
     """Return collections cut at the same rows as one table."""
     is_array = hasattr(X, "chunks")
-    X = _checked_array(X) if is_array else _checked_frame(X)
+    if is_array:
+        X = _checked_array(X)
+    elif getattr(X, "ndim", 0) != 2:
+        raise InputError(
+            f"X is a Dask {type(X).__name__}: give a Dask array or data frame, with a row a case."
+        )
     known = _known(X) if is_array else None
     columns = {name: _checked_column(part, name, known) for name, part in beside.items()}
     features, *others = _cut_alike({"X": X, **columns}).values()
-    lengths = known or reduce_parts(count_rows, None, [(each,) for each in features], "X").found
+    lengths = known or reduce_parts(count_rows, None, [(each,) for each in features], "X").n_rows
     if sum(lengths) == 0:
         raise InputError("X is empty: give a row for each label.")
     schema = _schema(X, beside)
@@ -217,15 +201,6 @@ def _checked_array(X: Any) -> Any:
         raise InputError("X holds objects: give it a numeric type, with astype.")
     read_features(np.empty((1, 1), dtype=X.dtype), "X")  # refuses what is no number
     return X.rechunk({1: X.shape[1]})
-
-
-def _checked_frame(X: Any) -> Any:
-    """Refuse what is no Dask data frame."""
-    if getattr(X, "ndim", 0) != 2:
-        raise InputError(
-            f"X is a Dask {type(X).__name__}: give a Dask array or data frame, with a row a case."
-        )
-    return X
 
 
 def _checked_column(part: Any, name: str, lengths: Sequence[int] | None) -> Any:
@@ -280,11 +255,7 @@ def _schema(X: Any, beside: dict[str, Any]) -> "pa.Schema":
         types = {str(number): kind for number in range(X.shape[1])}
     else:
         announced = as_arrow(_example(X), "X")
-        types = (
-            {}
-            if announced is None
-            else dict(zip(announced.schema.names, announced.schema.types, strict=True))
-        )
+        types = {} if announced is None else {part.name: part.type for part in announced.schema}
     for name, part in beside.items():
         column = as_column(_example(part), name)
         types[free_name(name, tuple(types))] = column.type
@@ -350,7 +321,7 @@ def _parsed_there(paths: Sequence[Path], name: str, reading: Reading) -> DaskTab
         types = dict(zip(schema.names, schema.types, strict=True))
         parse = delayed(parse_there, pure=False)
         there = persist(*(parse(file, columns, types) for file in files))
-        found = reduce_parts(count_parsed, None, [(each,) for each in there], name)
+        found = reduce_parts(count_rows, None, [(each,) for each in there], name)
         misfit = found.misfit
         if misfit is None:
             break
@@ -364,7 +335,7 @@ def _parsed_there(paths: Sequence[Path], name: str, reading: Reading) -> DaskTab
         counted="from 1 after the header",
         all_names=header,
         there=there,
-        runs=in_runs(parts),
+        runs=runs_of(parts),
     )
 
 
@@ -394,8 +365,8 @@ def parse_there(
 
 
 @dataclass
-class Parsed:
-    """How many rows each file has, or the first value that did not fit."""
+class Counted:
+    """How many rows each part has, in order, or the first value of a file that did not fit."""
 
     n_rows: list[int]
     misfit: MisfitError | None = None
@@ -405,8 +376,8 @@ class Parsed:
         self.misfit = other.misfit if self.misfit is None else self.misfit
 
 
-def count_parsed(_: None, part: MemoryPart | MisfitError) -> Parsed:
-    """Look at what became of one file."""
+def count_rows(_: None, part: Any) -> Counted:
+    """Count the rows of a partition, or look at what became of a file."""
     if isinstance(part, MisfitError):
-        return Parsed([0], part)
-    return Parsed([part.n_rows])
+        return Counted([0], part)
+    return Counted([part.n_rows if isinstance(part, MemoryPart) else len(part)])

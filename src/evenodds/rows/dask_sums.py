@@ -15,7 +15,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -24,17 +24,18 @@ from evenodds import __version__
 from evenodds.errors import ClusterError, InputError, MissingExtraError
 from evenodds.interrupts import ending_for_certain, held_back
 from evenodds.rows.base import IntArray, Rows, S
+from evenodds.rows.memory import drawn
 from evenodds.rows.streamed import (
     PARTS_TO_PEEK_AT,
     BatchReader,
     Counts,
-    Gathered,
     Progress,
+    Sample,
     StreamedRows,
     blocks_of,
     sum_part,
 )
-from evenodds.rows.tables import Part, Table, V, batches_of
+from evenodds.rows.tables import Part, Table, V, batches_of, in_runs
 from evenodds.validation import MOST_WORKERS, check_whole
 
 if TYPE_CHECKING:
@@ -58,24 +59,13 @@ class Mergeable(Protocol):
 M = TypeVar("M", bound=Mergeable)
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """What all tasks of a pass need, as bytes: an empty sum is mostly zeros and packs well.
+def packed(value: Any) -> bytes:
+    """Pack what all tasks of a pass need, with the floating-point warnings that are silenced.
 
-    Every task unpacks a copy of its own, which it may change.
+    An empty sum is mostly zeros and packs well. Every task unpacks a copy of its own, which it
+    may change.
     """
-
-    packed: bytes
-
-    @classmethod
-    def of(cls, value: Any) -> "Packed":
-        """Pack a value, with the floating-point warnings that the caller has silenced."""
-        return cls(zlib.compress(pickle.dumps((value, {**np.geterr()})), level=1))
-
-    def unpacked(self) -> tuple[Any, dict[str, Any]]:
-        """Return the value and the warnings."""
-        value, floating = pickle.loads(zlib.decompress(self.packed))
-        return value, floating
+    return zlib.compress(pickle.dumps((value, {**np.geterr()})), level=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +112,13 @@ def reduce_parts(
 
     # A graph by hand: making a `Delayed` of each task takes longer than many a task.
     layer: dict[Any, Any] = {}
-    packed: Any = Packed.of(shared)
-    if len(packed.packed) > MOST_BYTES_A_TASK:
-        layer[name, "shared"], packed = packed, (name, "shared")
+    sent: Any = packed(shared)
+    if len(sent) > MOST_BYTES_A_TASK:
+        layer[name, "shared"], sent = sent, (name, "shared")
     keys: list[tuple[Any, ...]] = []
     task = functools.partial(_filled, fill)
     for number, one in enumerate(arguments):
-        layer[name, 0, number] = (task, packed, *map(given, one))
+        layer[name, 0, number] = (task, sent, *map(given, one))
         keys.append((name, 0, number))
     level = 0
     while len(keys) > 1:
@@ -142,9 +132,9 @@ def reduce_parts(
     return found
 
 
-def _filled(fill: Callable[..., M], shared: Packed, *arguments: Any) -> M:
+def _filled(fill: Callable[..., M], shared: bytes, *arguments: Any) -> M:
     """Fill a sum with one part, under the caller's rules for overflow."""
-    value, floating = shared.unpacked()
+    value, floating = pickle.loads(zlib.decompress(shared))
     with np.errstate(**floating):
         return fill(value, *arguments)
 
@@ -223,9 +213,6 @@ class DaskTable(Table):
         survey: V = self.reduced(look, empty)
         return survey
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, "pa.RecordBatch"]]:
-        raise TypeError("a Dask table is read by its workers only")
-
     def reduced(
         self,
         fill: Callable[..., M],
@@ -255,37 +242,23 @@ class DaskTable(Table):
 
 def spread(table: Table) -> DaskTable:
     """Have the files of a table read by workers."""
-    return DaskTable(
-        name=table.name,
-        schema=table.schema,
-        parts=table.parts,
-        counted=table.counted,
-        all_names=table.all_names,
-        there=table.parts,
-        runs=in_runs(table.parts),
-    )
+    known = {field.name: getattr(table, field.name) for field in fields(table)}
+    return DaskTable(**known, there=table.parts, runs=runs_of(table.parts))
 
 
-def in_runs(parts: Sequence[Part]) -> tuple[slice, ...]:
+def runs_of(parts: Sequence[Part]) -> tuple[slice, ...]:
     """Put neighbouring parts together until there are few enough tasks."""
-    enough = sum(part.n_rows for part in parts) / MOST_TASKS
-    runs: list[slice] = []
-    first, n_rows = 0, 0
-    for number, part in enumerate(parts, start=1):
-        n_rows += part.n_rows
-        if n_rows >= enough or number == len(parts):
-            runs.append(slice(first, number))
-            first, n_rows = number, 0
-    return tuple(runs)
+    counts = [part.n_rows for part in parts]
+    return tuple(in_runs(counts, sum(counts) / MOST_TASKS))
 
 
 def look(empty: V, parts: Sequence[Part], start: int) -> V:
     """Fill an empty survey with a run of parts."""
     with reading_there(parts):
         for part in parts:
-            for batch in batches_of(part, empty.columns):
-                empty.add(start, batch)
-                start += batch.num_rows
+            for number, batch in batches_of(part, start, empty.columns):
+                empty.add(number, batch)
+            start += part.n_rows
     return empty
 
 
@@ -334,9 +307,6 @@ class DaskRows(StreamedRows):
         kept = [sum(counts.kept[run]) for run in table.runs]
         self._firsts = np.concatenate([[0], np.cumsum(kept)])
 
-    def hold(self) -> None:
-        raise TypeError("the rows of a Dask table stay with its workers")
-
     def sum_over_rows(self, empty: S) -> S:
         total: S = self.table.reduced(add_up, (self.reader, empty))
         if self.progress is not None:
@@ -344,7 +314,7 @@ class DaskRows(StreamedRows):
         return total
 
     def thinned(self, step: int, rng: np.random.Generator) -> Rows:
-        chosen = self.drawn(step, rng)
+        chosen = drawn(self.n_rows, step, rng)
         places = np.searchsorted(chosen, self._firsts)
         of_runs = {
             number: (chosen[places[number] : places[number + 1]] - first,)
@@ -378,16 +348,16 @@ def add_up(shared: tuple[BatchReader, S], parts: Sequence[Part], start: int) -> 
     return total
 
 
-def gather(reader: BatchReader, parts: Sequence[Part], start: int, chosen: IntArray) -> Gathered:
+def gather(reader: BatchReader, parts: Sequence[Part], start: int, chosen: IntArray) -> Sample:
     """Copy the chosen rows out of a run of parts, counted among its kept rows."""
-    return add_up((reader, Gathered(reader.n_features, len(chosen), chosen)), parts, start)
+    return add_up((reader, Sample(len(chosen), chosen)), parts, start)
 
 
 def gather_beginning(
     reader: BatchReader, parts: Sequence[Part], start: int, n_wanted: int
-) -> Gathered:
+) -> Sample:
     """Copy as many rows as wanted from the beginning of a run of parts."""
-    found = Gathered(reader.n_features, n_wanted)
+    found = Sample(n_wanted)
     with reading_there(parts):
         for part in parts:
             for block in blocks_of(start, part, reader):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from evenodds.errors import InputError
 from evenodds.rows.base import WIDE_FROM, Encoding
 from evenodds.rows.columns import is_missing_in, kind_of, measurements, numbers, texts
 from evenodds.rows.tables import Selection, Table
-from evenodds.validation import FloatArray, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +25,20 @@ NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 GROUPED = re.compile(r"\s*[-+]?\d{1,3}([ ,.'\u00a0\u202f]\d{3})+([.,]\d+)?\s*")
 
 
+# The texts that columns hold, sorted; the first is the reference and gets no feature.
+Levels = dict[str, tuple[str, ...]]
+
+
 def learn_levels(
     table: Table, names: Sequence[str], selection: Selection, *, formula: bool = False
-) -> dict[str, tuple[str, ...]]:
+) -> Levels:
     """Return the sorted levels of each column of text, from a pass over these columns.
 
     Who names a column in a formula means it to be a category, so `formula` takes numbers
     among its levels too.
     """
+    if not names:
+        return {}
     seen = table.surveyed(SeenTexts(table.name, tuple(names), selection)).seen
     for name in names:
         if not formula:
@@ -69,7 +75,7 @@ class SeenTexts:
             _refuse_many(self.source, name, self.seen[name])
 
 
-def refuse_unseen(values: "pa.Array", name: str, levels: Sequence[str], called: str) -> None:
+def _refuse_unseen(values: "pa.Array", name: str, levels: Sequence[str], called: str) -> None:
     """Refuse levels the data has not, with the near misses."""
     unseen = sorted(values.drop_null().unique().to_pylist())
     near = near_misses(unseen[0], levels).replace("the columns are", "the levels are")
@@ -116,45 +122,29 @@ def _refuse_spellings(source: str, name: str, levels: set[str]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """The texts a column holds, sorted; the first is the reference and gets no feature."""
+def level_codes(column: "pa.Array", levels: Sequence[str], name: str, called: str) -> NDArray[Any]:
+    """Return the number of each value's level, nan where it is missing."""
+    import pyarrow as pa
+    from pyarrow import compute
 
-    texts: tuple[str, ...]
-
-    def codes(self, column: "pa.Array", name: str, called: str) -> NDArray[Any]:
-        """Return the number of each value's level, nan where it is missing."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        values = texts(column)
-        codes = compute.index_in(values, value_set=pa.array(self.texts, pa.string()))
-        if codes.null_count > values.null_count:
-            refuse_unseen(values.filter(codes.is_null()), name, self.texts, called)
-        found: NDArray[Any] = codes.to_numpy(zero_copy_only=False)
-        return found
+    values = texts(column)
+    codes = compute.index_in(values, value_set=pa.array(levels, pa.string()))
+    if codes.null_count > values.null_count:
+        _refuse_unseen(values.filter(codes.is_null()), name, levels, called)
+    found: NDArray[Any] = codes.to_numpy(zero_copy_only=False)
+    return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnsEncoding(Encoding):
     """Each column by itself: a number, or one 0/1 feature for every level but the first."""
 
-    columns: tuple[str, ...]
-    levels: tuple[Levels | None, ...]  # None for a column of numbers
-    notices: tuple[str, ...] = ()
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of columns, and of levels as ``column[level]``."""
-        names: list[str] = []
-        for name, levels in zip(self.columns, self.levels, strict=True):
-            names += [name] if levels is None else [f"{name}[{text}]" for text in levels.texts[1:]]
-        return tuple(names)
+    levels: Levels
 
     @property
     def is_plain(self) -> bool:
         """Whether every column is a number already."""
-        return all(levels is None for levels in self.levels)
+        return not self.levels
 
     def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
         return self._filled(self._read(batch, called), slice(None), batch.num_rows)
@@ -167,10 +157,10 @@ class ColumnsEncoding(Encoding):
 
     def _read(self, batch: "pa.RecordBatch", called: str) -> list[NDArray[Any]]:
         return [
-            measurements(batch.column(name), name, called)
-            if levels is None
-            else levels.codes(batch.column(name), name, called)
-            for name, levels in zip(self.columns, self.levels, strict=True)
+            level_codes(batch.column(name), self.levels[name], name, called)
+            if name in self.levels
+            else measurements(batch.column(name), name, called)
+            for name in self.columns
         ]
 
     def _filled(self, read: list[NDArray[Any]], rows: slice, n_rows: int) -> FloatArray:
@@ -180,13 +170,13 @@ class ColumnsEncoding(Encoding):
         order: Literal["C", "F"] = "C" if n_features >= WIDE_FROM else "F"
         features = np.empty((n_rows, n_features), order=order)
         place = 0
-        for values, levels in zip(read, self.levels, strict=True):
+        for name, values in zip(self.columns, read, strict=True):
             chosen = values[rows]
-            if levels is None:
+            if name not in self.levels:
                 features[:, place] = chosen
                 place += 1
                 continue
-            for code in range(1, len(levels.texts)):
+            for code in range(1, len(self.levels[name])):
                 features[:, place] = chosen == code
                 if chosen.dtype.kind == "f":  # some are missing
                     features[np.isnan(chosen), place] = np.nan
@@ -209,9 +199,17 @@ def learn_columns(table: Table, names: Sequence[str], selection: Selection) -> C
             text.append(name)
         elif kind != "number":
             _refuse_kind(table, name, kind)
-    found = learn_levels(table, text, selection) if text else {}
-    levels = tuple(Levels(found[name]) if name in found else None for name in names)
-    return ColumnsEncoding(tuple(names), levels, tuple(_notice(n, found[n]) for n in text))
+    levels = learn_levels(table, text, selection)
+    features: list[str] = []
+    for name in names:
+        more = [f"{name}[{level}]" for level in levels.get(name, ())[1:]]
+        features += more if name in levels else [name]
+    return ColumnsEncoding(
+        columns=tuple(names),
+        feature_names=tuple(features),
+        notices=tuple(_notice(name, levels[name]) for name in text),
+        levels=levels,
+    )
 
 
 def _notice(name: str, levels: tuple[str, ...]) -> str:
@@ -234,17 +232,10 @@ def _refuse_kind(table: Table, name: str, kind: str) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class AsRead(Encoding):
     """One feature a column: its number, or for anything else whether it is there (0) or not."""
 
-    columns: tuple[str, ...]
-    notices: tuple[str, ...] = ()
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The columns themselves."""
-        return self.columns
+    __slots__ = ()
 
     def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
         features = np.empty((batch.num_rows, len(self.columns)))
@@ -257,35 +248,28 @@ class AsRead(Encoding):
         return features
 
 
-@dataclass(frozen=True, slots=True)
 class ProbabilityEncoding(Encoding):
     """``log(p / (1 - p))`` of a column of probabilities."""
 
-    column: str
-    notices: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The one column."""
-        return (self.column,)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The one feature."""
-        return (f"logit({self.column})",)
+    __slots__ = ()
 
     def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
-        chances = np.asarray(numbers(batch.column(self.column)), dtype=np.float64)
-        outside = (chances <= 0) | (chances >= 1)
+        chances, outside = _chances(batch, self.columns[0])
         if outside.any():
             row = int(np.argmax(outside))
-            raise InputError(_outside(self.column, float(chances[row]), f"row {row} of {called}"))
+            _refuse_outside(self.columns[0], float(chances[row]), f"row {row} of {called}")
         return np.log(chances / (1 - chances))[:, None]
+
+
+def _chances(batch: "pa.RecordBatch", column: str) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return a column of probabilities, and which of them are none, or are 0 or 1."""
+    chances = np.asarray(numbers(batch.column(column)), dtype=np.float64)
+    return chances, (chances <= 0) | (chances >= 1)
 
 
 def learn_probability(table: Table, column: str, selection: Selection) -> ProbabilityEncoding:
     """Check that a column holds probabilities strictly between 0 and 1, in one pass."""
-    table.check_column(column)
+    check_column(column, table.names, table.name)
     kind = table.schema.field(column).type
     if kind_of(kind) != "number":
         raise InputError(
@@ -293,9 +277,8 @@ def learn_probability(table: Table, column: str, selection: Selection) -> Probab
         )
     found = table.surveyed(FirstOutside(column, selection)).first
     if found is not None:
-        row, value = found
-        raise InputError(_outside(column, value, table.place(row)))
-    return ProbabilityEncoding(column)
+        _refuse_outside(column, found[1], table.place(found[0]))
+    return ProbabilityEncoding(columns=(column,), feature_names=(f"logit({column})",))
 
 
 class FirstOutside:
@@ -308,8 +291,7 @@ class FirstOutside:
 
     def add(self, start: int, batch: "pa.RecordBatch") -> None:
         kept = self.selection.kept(batch)
-        chances = np.asarray(numbers(batch.column(self.column)), dtype=np.float64)
-        outside = (chances <= 0) | (chances >= 1)
+        chances, outside = _chances(batch, self.column)
         outside &= True if kept is None else kept
         if self.first is None and outside.any():
             row = int(np.argmax(outside))
@@ -319,14 +301,14 @@ class FirstOutside:
         self.first = other.first if self.first is None else self.first
 
 
-def _outside(column: str, value: float, place: str) -> str:
+def _refuse_outside(column: str, value: float, place: str) -> NoReturn:
     if value in {0, 1}:
-        return (
+        raise InputError(
             f"column {column!r} is exactly {value:g} in {place}, whose log-odds are infinite: use "
             "a model whose probabilities stay between 0 and 1 (calibrate it, or average more "
             "trees), or drop such rows knowing that they are the surest ones."
         )
-    return (
+    raise InputError(
         f"column {column!r} is {value:g} in {place} but must be above 0 and below 1: it is a "
         "predicted probability."
     )

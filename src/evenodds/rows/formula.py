@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from evenodds.errors import InputError
 from evenodds.rows.base import Encoding
 from evenodds.rows.columns import is_missing_in, kind_of, measurements, numbers
-from evenodds.rows.encoding import MOST_LEVELS, Levels, learn_levels
+from evenodds.rows.encoding import MOST_LEVELS, Levels, learn_levels, level_codes
 from evenodds.rows.formula_syntax import FormulaText, environment
 from evenodds.rows.tables import Selection, Table
 from evenodds.validation import FloatArray
@@ -184,21 +184,14 @@ INTERCEPT = "Intercept"
 MOST_FEATURES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FormulaEncoding(Encoding):
     """The right-hand side of a formula, with all that its terms have learnt."""
 
     formula: FormulaText
-    columns: tuple[str, ...]
-    levels: tuple[Levels | None, ...]  # None for a column of numbers
+    levels: Levels
     categories: frozenset[str]  # columns whose numbers are levels
     spec: Any  # of formulaic
-    notices: tuple[str, ...] = ()
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names formulaic gives, without the intercept."""
-        return tuple(name for name in self.spec.column_names if name != INTERCEPT)
 
     def features(self, batch: "pa.RecordBatch", called: str = "X") -> FloatArray:
         complete = np.ones(batch.num_rows, dtype=bool)
@@ -246,14 +239,21 @@ def learn_formula(table: Table, formula: FormulaText, selection: Selection) -> F
             "a formula takes numbers and text."
         )
     text = [name for name in columns if kinds[name] == "text"]
-    found = learn_levels(table, text, selection, formula=True) if text else {}
-    levels = tuple(Levels(found[name]) if name in found else None for name in columns)
+    levels = learn_levels(table, text, selection, formula=True)
     categories = formula.categories(columns)
     taught = teaching_rows(table, columns, selection, categories)
     frame = _as_frame(taught, columns, levels, categories, table.name)
     _check_width(formula, {name: frame[name].nunique() for name in {*text, *categories}})
-    spec, notices = _learnt(formula, frame, table.name), _notices(taught, table, formula)
-    return FormulaEncoding(formula, columns, levels, categories, spec, notices)
+    spec = _learnt(formula, frame, table.name)
+    return FormulaEncoding(
+        formula=formula,
+        columns=columns,
+        feature_names=tuple(name for name in spec.column_names if name != INTERCEPT),
+        notices=_notices(taught, table, formula),
+        levels=levels,
+        categories=categories,
+        spec=spec,
+    )
 
 
 def _check_width(formula: FormulaText, n_levels: dict[str, int]) -> None:
@@ -299,7 +299,7 @@ def _notices(taught: "pa.Table", table: Table, formula: FormulaText) -> tuple[st
 def _as_frame(
     batch: Any,
     columns: Sequence[str],
-    levels: Sequence[Levels | None],
+    levels: Levels,
     categories: Collection[str],
     called: str,
 ) -> "pd.DataFrame":
@@ -307,16 +307,17 @@ def _as_frame(
     import pandas as pd
 
     read: dict[str, Any] = {}
-    for name, known in zip(columns, levels, strict=True):
+    for name in columns:
         column = batch.column(name)
         column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        if known is None:
+        if name not in levels:
             read[name] = measurements(column, name, called)
             if name not in categories:  # whole numbers would wrap around in products
                 read[name] = read[name].astype(np.float64)
             continue
-        codes = np.nan_to_num(known.codes(column, name, called), nan=-1).astype(np.int64)
-        read[name] = pd.Categorical.from_codes(codes, categories=list(known.texts))
+        codes = level_codes(column, levels[name], name, called)
+        codes = np.nan_to_num(codes, nan=-1).astype(np.int64)
+        read[name] = pd.Categorical.from_codes(codes, categories=list(levels[name]))
     return pd.DataFrame(read)
 
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.validation import LONGEST_SHOWN, near_misses
+from evenodds.validation import LONGEST_SHOWN, check_column
 
 LONGEST_FORMULA = 10_000
 DEEPEST = 20
@@ -360,8 +360,7 @@ class FormulaText:
         """Return the columns of a table that the right-hand side reads, in the table's order."""
         used = {name for factor in self._factors() for name in _columns_of(factor)}
         for name in sorted(used):
-            if name not in names:
-                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
+            check_column(name, names, source)
         found = tuple(name for name in names if name in used)
         if self.label in found:
             raise InputError(f"formula {self.text!r} has the label on both sides.")

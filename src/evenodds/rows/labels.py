@@ -5,6 +5,7 @@ a batch can be read later without looking back.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -151,9 +152,16 @@ def _two_labels(values: NDArray[Any], name: str) -> tuple[Any, Any]:
     """Return the two labels of a column, the lower first."""
     labels = distinct_labels(values, name)
     if len(labels) == 1:
-        _refuse_one_label(labels[0], name)
+        raise InputError(
+            f"{name} has one label only ({plain(labels[0])!r}) but this test needs two: "
+            "check the label column, or that rows of both classes were read."
+        )
     if len(labels) > 2:
-        _refuse_many_labels(labels, name)
+        shown = join_quoted([plain(label) for label in labels], limit=5)
+        raise InputError(
+            f"{name} has {len(labels)} distinct labels ({shown}) but this test needs 2: "
+            "keep the rows of two of them, or use multiclass_test."
+        )
     return labels[0], labels[1]
 
 
@@ -212,19 +220,22 @@ def _refuse_spellings(labels: list[Any], name: str) -> None:
             )
 
 
-def _refuse_one_label(label: Any, name: str) -> None:
-    raise InputError(
-        f"{name} has one label only ({plain(label)!r}) but this test needs two: "
-        "check the label column, or that rows of both classes were read."
-    )
-
-
-def _refuse_many_labels(labels: Any, name: str) -> None:
-    shown = join_quoted([plain(label) for label in labels], limit=5)
-    raise InputError(
-        f"{name} has {len(labels)} distinct labels ({shown}) but this test needs 2: "
-        "keep the rows of two of them, or use multiclass_test."
-    )
+def check_total_weight(
+    name: str, total: float, largest: float, of_labels: Iterable[tuple[Any, float]]
+) -> None:
+    """Refuse weights that add up to no rows, to no counts, or to rows of one label only."""
+    if total == 0:
+        raise InputError(f"{name} is zero everywhere: no rows are left.")
+    if largest > 1e12 or total < 1:
+        raise InputError(
+            f"{name} adds up to {total:g} rows: it is how many rows each row stands for, so give "
+            "counts."
+        )
+    for label, weight in of_labels:
+        if weight == 0:
+            raise InputError(
+                f"{name} is zero for every row labelled {label!r}: one class only is left."
+            )
 
 
 # Decimals of no more digits are told apart as floating-point numbers.

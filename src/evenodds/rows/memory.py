@@ -4,8 +4,6 @@ Neither is ever copied whole. An array is read through views, columns are gather
 small block at a time; only a sample of the rows becomes an array of its own.
 """
 
-from abc import abstractmethod
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from evenodds.errors import InputError
 from evenodds.rows.base import Block, IntArray, Rows, S, rows_in_a_block
 from evenodds.rows.columns import kind_of
-from evenodds.rows.labels import Labels, as_labels, is_missing, plain, read_labels
-from evenodds.validation import FloatArray, as_array, check_vector, join_quoted, refuse_inexact
+from evenodds.rows.labels import (
+    Labels,
+    as_labels,
+    check_total_weight,
+    is_missing,
+    plain,
+    read_labels,
+)
+from evenodds.rows.tables import refuse_repeated
+from evenodds.validation import FloatArray, as_array, check_vector, refuse_inexact
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -44,10 +50,15 @@ class RowDetails:
 
 
 class MemoryRows(Rows):
-    """Rows in memory."""
+    """Rows of a 2-D array of any numeric type and memory order, or of a data frame's columns."""
 
-    def __init__(self, n_features: int, details: RowDetails, block_rows: int | None = None) -> None:
-        self.n_features = n_features
+    def __init__(
+        self,
+        features: NDArray[Any] | tuple[NDArray[Any], ...],
+        details: RowDetails,
+        block_rows: int | None = None,
+    ) -> None:
+        self.n_features = len(features) if isinstance(features, tuple) else features.shape[1]
         self.n_rows = len(details.labels)
         self.feature_names = details.feature_names
         self.positive = details.labels.positive
@@ -60,24 +71,28 @@ class MemoryRows(Rows):
         else:
             self.n_counted = int(np.count_nonzero(weights))
             self.total_weight = float(weights.sum())
-        self._details = details
-        self._block_rows = block_rows or rows_in_a_block(n_features)
+        self._given, self._details = features, details
+        self._block_rows = block_rows or rows_in_a_block(self.n_features)
 
-    @abstractmethod
     def _features(self, rows: slice | IntArray) -> FloatArray:
         """Return the features of these rows as float64."""
+        if not isinstance(self._given, tuple):
+            # C order: both matrix products of a pass then run along the rows.
+            return np.ascontiguousarray(self._given[rows], dtype=np.float64)
+        features = np.empty((len(self._given[0][rows]), self.n_features))
+        for number, column in enumerate(self._given):
+            features[:, number] = column[rows]
+        return features
 
     def sum_over_rows(self, empty: S) -> S:
         for start in range(0, self.n_rows, self._block_rows):
             empty.add(self._block(start))
         return empty
 
-    def thinned(self, step: int, rng: np.random.Generator) -> "ArrayRows":
-        # One row drawn from each run of `step`: random, yet it follows any order in the data.
-        rows = np.arange(0, self.n_rows - step + 1, step)
-        rows += rng.integers(0, step, size=len(rows))
+    def thinned(self, step: int, rng: np.random.Generator) -> "MemoryRows":
+        rows = drawn(self.n_rows, step, rng)
         # Gathered once: rows picked out of a long table again in every pass cost more than sums.
-        return ArrayRows(self._features(rows), self._details.of(rows), self._block_rows)
+        return MemoryRows(self._features(rows), self._details.of(rows), self._block_rows)
 
     def _block(self, start: int) -> Block:
         rows = slice(start, min(start + self._block_rows, self.n_rows))
@@ -91,39 +106,11 @@ class MemoryRows(Rows):
         )
 
 
-class ArrayRows(MemoryRows):
-    """Rows of a 2-D array of any numeric type and memory order."""
-
-    def __init__(
-        self, features: NDArray[Any], details: RowDetails, block_rows: int | None = None
-    ) -> None:
-        super().__init__(features.shape[1], details, block_rows)
-        self._array = features
-
-    def _features(self, rows: slice | IntArray) -> FloatArray:
-        # C order: both matrix products of a pass then run along the rows.
-        return np.ascontiguousarray(self._array[rows], dtype=np.float64)
-
-
-class ColumnRows(MemoryRows):
-    """Rows of a data frame, kept as its columns."""
-
-    def __init__(
-        self,
-        columns: tuple[NDArray[Any], ...],
-        details: RowDetails,
-        block_rows: int | None = None,
-    ) -> None:
-        super().__init__(len(columns), details, block_rows)
-        self._columns = columns
-
-    def _features(self, rows: slice | IntArray) -> FloatArray:
-        first = self._columns[0][rows]
-        features = np.empty((len(first), len(self._columns)))
-        features[:, 0] = first
-        for number, column in enumerate(self._columns[1:], start=1):
-            features[:, number] = column[rows]
-        return features
+def drawn(n_rows: int, step: int, rng: np.random.Generator) -> IntArray:
+    """Draw one row of each run of `step`: at random, yet it follows any order in the data."""
+    rows = np.arange(0, n_rows - step + 1, step)
+    rows += rng.integers(0, step, size=len(rows))
+    return rows
 
 
 # Either a 2-D array, or a frame's columns with their names.
@@ -162,30 +149,20 @@ def read_rows(
     n_rows, n_features = shape_of(features)
     if n_features == 0:
         raise InputError("X has no columns: give at least one feature.")
-    if len(labels) != n_rows:
-        raise InputError(f"X has {n_rows} rows but y has {len(labels)}: give one label a row.")
+    check_length(labels, "y", n_rows)
     codes, n_groups = (None, None) if groups is None else read_groups(groups, n_rows)
-    weights = _read_weights(sample_weight, n_rows)
-    if weights is not None:
-        _check_both_classes(weights, labels)
-    details = RowDetails(
-        labels=labels,
-        weights=weights,
-        groups=codes,
-        n_groups=n_groups,
-        feature_names=names,
-    )
-    if isinstance(features, dict):
-        return ColumnRows(tuple(features.values()), details, block_rows=block_rows)
-    return ArrayRows(features, details, block_rows=block_rows)
+    weights = _read_weights(sample_weight, labels)
+    details = RowDetails(labels, weights, codes, n_groups, names)
+    columns = tuple(features.values()) if isinstance(features, dict) else features
+    return MemoryRows(columns, details, block_rows)
 
 
 def read_features(X: Any, name: str) -> Features:
     """Return X as a numeric 2-D array, or as a frame's columns where it has names."""
     if not isinstance(X, np.ndarray):
-        columns = _frame_columns(X, name)
-        if columns is not None:
-            return columns
+        frame = as_frame(X, name)
+        if frame is not None:
+            return {str(n): _column_numbers(frame.get_column(n), name) for n in frame.columns}
     if hasattr(X, "tocsr"):
         raise InputError(f"{name} is a sparse matrix: pass {name}.toarray().")
     try:
@@ -238,29 +215,13 @@ def as_frame(X: Any, name: str) -> "nw.DataFrame[Any] | None":
     """Return a data frame of any library as one of narwhals, or None if X is none."""
     import narwhals as nw
 
-    _refuse_repeated_names(X, name)
+    names: Any = getattr(X, "column_names", None)
+    names = getattr(X, "columns", ()) if names is None else names
+    refuse_repeated([str(column) for column in names], name)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise InputError(f"{name} is a lazy frame: collect it first.")
     return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def _frame_columns(X: Any, name: str) -> dict[str, NDArray[Any]] | None:
-    """Return a data frame's columns, or None if X is not a data frame."""
-    frame = as_frame(X, name)
-    if frame is None:
-        return None
-    return {str(n): _column_numbers(frame.get_column(n), name) for n in frame.columns}
-
-
-def _refuse_repeated_names(X: Any, name: str) -> None:
-    """Refuse a frame with two columns of one name."""
-    names: Any = getattr(X, "column_names", None)
-    names = getattr(X, "columns", ()) if names is None else names
-    counts = Counter(str(column) for column in names)
-    repeated = sorted(column for column, count in counts.items() if count > 1)
-    if repeated:
-        raise InputError(f"{name} has more than one column named {join_quoted(repeated)}.")
 
 
 def _column_numbers(series: Any, name: str) -> NDArray[Any]:
@@ -285,35 +246,22 @@ def _column_numbers(series: Any, name: str) -> NDArray[Any]:
     )
 
 
-def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
+def _read_weights(sample_weight: ArrayLike | None, labels: Labels) -> FloatArray | None:
     """Check frequency weights."""
     if sample_weight is None:
         return None
-    weights = check_vector(sample_weight, "sample_weight", n_rows, "row", one_for_all=False)
+    weights = check_vector(sample_weight, "sample_weight", len(labels), "row", one_for_all=False)
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise InputError(
             f"sample_weight is {weights[row]:g} in row {row} but must not be negative: "
             "it is how many rows this row stands for."
         )
-    if not weights.any():
-        raise InputError("sample_weight is zero everywhere: no rows are left.")
-    if weights.max() > 1e12 or weights.sum() < 1:
-        raise InputError(
-            f"sample_weight adds up to {weights.sum():g} rows: it is how many rows each row stands "
-            "for, so give counts."
-        )
-    return weights
-
-
-def _check_both_classes(weights: FloatArray, labels: Labels) -> None:
-    """Refuse weights that leave rows of one class only."""
     ones = labels.block(slice(None)) == 1
-    for kept, name in ((weights[ones], labels.positive), (weights[~ones], labels.negative)):
-        if not kept.any():
-            raise InputError(
-                f"sample_weight is zero for every row labelled {name!r}: one class only is left."
-            )
+    sums = weights[ones].sum(), weights[~ones].sum()
+    of_labels = zip((labels.positive, labels.negative), sums, strict=True)
+    check_total_weight("sample_weight", weights.sum(), weights.max(), of_labels)
+    return weights
 
 
 def read_groups(groups: ArrayLike, n_rows: int, *, whose: str = "") -> tuple[IntArray, int]:
@@ -404,6 +352,12 @@ def as_column(values: Any, name: str) -> "pa.Array":
         raise InputError(
             f"{name} holds values of different kinds ({str(error).splitlines()[0]})."
         ) from None
+
+
+def check_length(values: Any, name: str, n_rows: int) -> None:
+    """Refuse labels and the like of another length than X."""
+    if len(values) != n_rows:
+        raise InputError(f"X has {n_rows} rows but {name} has {len(values)}: give one value a row.")
 
 
 def free_name(wanted: str, taken: tuple[str, ...]) -> str:

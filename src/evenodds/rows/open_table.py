@@ -17,9 +17,10 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,82 +138,55 @@ def _refusing(path: Path, kind: str) -> Iterator[None]:
 HELD_BYTES = 64 * 1024 * 1024
 
 
-class Spool:
-    """Takes batches of one schema, source after source; gives a table to read them from."""
+def _spooled(
+    batches: Iterator[tuple[str, "pa.RecordBatch"]], name: str, counted: Counting
+) -> Table:
+    """Return batches of one schema, each with its source, as a table, on disk if they are large."""
+    import pyarrow as pa
 
-    def __init__(self) -> None:
-        self._held: list[tuple[str, pa.RecordBatch]] = []
-        self._bytes = 0
-        self._folder: TemporaryFolder | None = None
-        self._writer: Any = None
-        self._written: list[tuple[str, int]] = []  # source, number of batches
+    held: list[tuple[str, pa.RecordBatch]] = []
+    n_bytes = 0
+    for source, batch in batches:
+        held.append((source, batch))
+        n_bytes += batch.nbytes
+        if n_bytes > HELD_BYTES:
+            earlier = (held.pop(0) for _ in range(len(held)))
+            return _on_disk(chain(earlier, batches), batch.schema, name, counted)
+    if not held:
+        raise InputError(f"{name} has no rows: give a table with a header and data.")
+    parts = tuple(
+        MemoryPart(pa.Table.from_batches([b for s, b in held if s == source]), source)
+        for source in dict.fromkeys(source for source, _ in held)
+    )
+    return Table(name, held[0][1].schema, parts, counted)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
-    ) -> None:
-        if self._writer is not None:
-            self._close()
-        if kind is not None and self._folder is not None:
-            self._folder.remove()
+def _on_disk(
+    batches: Iterator[tuple[str, "pa.RecordBatch"]],
+    schema: "pa.Schema",
+    name: str,
+    counted: Counting,
+) -> Table:
+    """Write batches to a temporary file, which goes when the table goes."""
+    import pyarrow as pa
 
-    def add(self, source: str, batch: "pa.RecordBatch") -> None:
-        """Keep a batch."""
-        if self._writer is not None:
-            self._write(source, batch)
-            return
-        self._held.append((source, batch))
-        self._bytes += batch.nbytes
-        if self._bytes > HELD_BYTES:
-            self._spill()
-
-    def table(self, name: str, counted: Counting) -> Table:
-        """Return everything kept as a table; a temporary file goes when the table goes."""
-        import pyarrow as pa
-
-        if self._folder is None:
-            sources = dict.fromkeys(source for source, _ in self._held)
-            parts = tuple(
-                MemoryPart(pa.Table.from_batches([b for s, b in self._held if s == source]), source)
-                for source in sources
-            )
-            return Table(name, self._held[0][1].schema, parts, counted)
-        self._close()
-        spooled = open_arrow(self._path, self._written)
-        return Table(name, spooled.schema, spooled.parts, counted, keeps=self._folder)
-
-    @property
-    def _path(self) -> Path:
-        return (self._folder.path if self._folder else Path()) / "spool.arrow"
-
-    def _spill(self) -> None:
-        """Move what is held to a temporary file."""
-        import pyarrow as pa
-
-        self._folder = TemporaryFolder()
-        self._writer = pa.ipc.new_file(str(self._path), self._held[0][1].schema)
-        for source, batch in self._held:
-            self._write(source, batch)
-        self._held.clear()
-
-    def _write(self, source: str, batch: "pa.RecordBatch") -> None:
-        try:
-            self._writer.write_batch(batch)
-        except OSError as error:
+    folder = TemporaryFolder()
+    path = folder.path / "spool.arrow"
+    written: list[tuple[str, int]] = []  # source, number of batches
+    try:
+        with pa.ipc.new_file(str(path), schema) as writer:
+            for source, run in groupby(batches, key=itemgetter(0)):
+                n_batches = 0
+                for _, batch in run:
+                    writer.write_batch(batch)
+                    n_batches += 1
+                written.append((source, n_batches))
+    except BaseException as error:
+        folder.remove()
+        if isinstance(error, OSError):
             raise _no_room(error) from None
-        if not self._written or self._written[-1][0] != source:
-            self._written.append((source, 0))
-        self._written[-1] = (source, self._written[-1][1] + 1)
-
-    def _close(self) -> None:
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            try:
-                writer.close()
-            except OSError as error:
-                raise _no_room(error) from None
+        raise
+    return Table(name, schema, open_arrow(path, written).parts, counted, keeps=folder)
 
 
 def _no_room(error: OSError) -> InputError:
@@ -570,15 +544,15 @@ def _parsed(
 ) -> Table:
     """Parse text files with these types, and those the first file shows."""
     types = dict(types)
-    schema: pa.Schema | None = None
-    with Spool() as spool:
+
+    def batches() -> "Iterator[tuple[str, pa.RecordBatch]]":
+        first = True
         for file in files:
             for batch in file.batches(columns, types):
-                if schema is None:
-                    schema = batch.schema
-                    refuse_other_encoding(schema, file.name)
-                    types = dict(zip(schema.names, schema.types, strict=True))
-                spool.add(file.name, batch)
-        if schema is None:
-            raise InputError(f"{name} has no rows: give a table with a header and data.")
-        return spool.table(name, "from 1 after the header")
+                if first:
+                    refuse_other_encoding(batch.schema, file.name)
+                    types.update(zip(batch.schema.names, batch.schema.types, strict=True))
+                    first = False
+                yield file.name, batch
+
+    return _spooled(batches(), name, "from 1 after the header")

@@ -1,16 +1,24 @@
 """Reading data of any kind: arrays, data frames, and tables by their paths."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.rows.base import Rows
-from evenodds.rows.dask_data import is_dask, read_collections
+from evenodds.rows.dask_data import is_dask, read_collections, read_files
 from evenodds.rows.formula_syntax import FormulaText
-from evenodds.rows.labels import Columns, as_labels, is_missing
-from evenodds.rows.memory import as_arrow, as_column, free_name, has_text, read_features, read_rows
+from evenodds.rows.labels import as_labels, is_missing
+from evenodds.rows.memory import (
+    as_arrow,
+    as_column,
+    check_length,
+    free_name,
+    has_text,
+    read_features,
+    read_rows,
+)
 from evenodds.rows.open_table import map_npy
 from evenodds.rows.streamed import dropped
 from evenodds.rows.table_rows import Missing, Reading, read_table, refuse_several
@@ -21,6 +29,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# Ways to say which columns are features; no two of them go together.
+WAYS = ("features", "formula", "probabilities")
+
+
 def read_data(
     X: Any,
     y: Any,
@@ -28,9 +40,13 @@ def read_data(
     positive: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    features: tuple[str, ...] | None = None,
     formula: str | None = None,
     probabilities: str | None = None,
     missing: Missing = "refuse",
+    anchor: str | None = None,
+    true: str | None = None,
+    on_workers: bool = False,
     called: str = "X",
 ) -> Rows:
     """Check data of any kind and return it as rows that can be summed over.
@@ -45,59 +61,66 @@ def read_data(
         The positive label.
     sample_weight, groups : array-like or str, optional
         As for `read_rows`, or names of columns.
+    features : tuple of str, optional
+        Columns that are features; default all that play no other part.
     formula, probabilities : str, optional
         How columns become features.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value.
+    anchor, true : str, optional
+        Columns that mark anchors, which are left out, and that hold looked-up labels.
+    on_workers : bool
+        Whether the workers of the current Dask client read the table.
     called : str
         What messages call data that is held in memory.
     """
-    check_choice(missing, "missing", ("refuse", "drop"))
-    refuse_several(formula, probabilities)
+    check_choice(missing, "missing", get_args(Missing))
+    refuse_several(features, formula, probabilities)
     parsed = None if formula is None else FormulaText(formula)
     label = None if parsed is None else parsed.label
     if y is None:
         y = label
-    if is_npy(X):
+    if is_path(X) and not isinstance(X, (str, Path)) and len(X) == 1:
+        (X,) = X
+    if is_npy(X) and (is_npy(y) or not isinstance(y, str)):
         X, y = map_npy(Path(X)), map_npy(Path(y)) if is_npy(y) else y
+    if parsed is not None and not isinstance(y, str):
+        parsed = parsed.without_label()
     parts = {"y": y, "sample_weight": sample_weight, "groups": groups}
     how = {
+        "features": features,
         "formula": parsed,
         "probabilities": probabilities,
         "positive": positive,
         "missing": missing,
+        "anchor": anchor,
+        "true": true,
     }
-    rows = _rows_of(X, parts, how, called)
+    if is_path(X):
+        rows = _from_path(X, parts, how, on_workers)
+    else:
+        rows = read_collections(X, parts, how) if is_dask(X) else _held(X, parts, how, called)
     names = (*rows.label_names, label, getattr(y, "name", None))
     rows.label_names = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+    rows.role_names = (*rows.role_names, *([] if true is None else [true]))
+    rows.features_chosen = any(how[way] is not None for way in WAYS)
     return rows
 
 
-def _rows_of(X: Any, parts: dict[str, Any], how: dict[str, Any], called: str) -> Rows:
-    """Return rows of whatever kind X is."""
-    if is_path(X):
-        return _from_path(X, parts, how)
-    if is_dask(X):
-        return read_collections(X, parts, how)
-    parsed, probabilities, missing = how["formula"], how["probabilities"], how["missing"]
+def _held(X: Any, parts: dict[str, Any], how: dict[str, Any], called: str) -> Rows:
+    """Return the rows of an array or a data frame."""
+    way = next((way for way in WAYS if how[way] is not None), None)
     named = any(isinstance(part, str) for part in parts.values())
-    if named or parsed or probabilities or missing == "drop" or has_text(X, "X"):
+    if way or named or how["missing"] == "drop" or has_text(X, "X"):
         data = as_arrow(X, "X")
         if data is not None:
             return _from_frame(data, parts, how, called)
-    if parsed or probabilities:
-        way = "formula" if parsed else "probabilities"
+    if way:
         raise InputError(f"{way} needs columns with names: pass a data frame or a file as X.")
     notices: tuple[str, ...] = ()
-    if missing == "drop":
+    if how["missing"] == "drop":
         X, parts, notices = _without_holes(X, parts)
-    rows = read_rows(
-        X,
-        parts["y"],
-        positive=how["positive"],
-        sample_weight=parts["sample_weight"],
-        groups=parts["groups"],
-    )
+    rows = read_rows(X, positive=how["positive"], **parts)
     rows.notices, rows.called = notices, called
     return rows
 
@@ -114,7 +137,7 @@ def is_npy(X: Any) -> bool:
     return isinstance(X, (str, Path)) and str(X).lower().endswith(".npy")
 
 
-def _from_path(source: Any, parts: dict[str, Any], how: dict[str, Any]) -> Rows:
+def _from_path(source: Any, parts: dict[str, Any], how: dict[str, Any], on_workers: bool) -> Rows:
     """Read a table whose columns are named."""
     for name, part in parts.items():
         needed = part is not None or name == "y"
@@ -123,8 +146,10 @@ def _from_path(source: Any, parts: dict[str, Any], how: dict[str, Any]) -> Rows:
                 f"X is the path of a table, so {name} must be the name of one of its columns; it "
                 f"is a {type(part).__name__}."
             )
-    columns = Columns(label=parts["y"], weight=parts["sample_weight"], group=parts["groups"])
-    reading = Reading(columns=columns, **how)
+    reading = Reading.of(parts, how)
+    if on_workers:
+        sources = [source] if isinstance(source, (str, Path)) else source
+        return read_files([str(each) for each in sources], reading)
     return read_table(reading.open(source), reading)
 
 
@@ -136,19 +161,10 @@ def _from_frame(data: "pa.Table", parts: dict[str, Any], how: dict[str, Any], ca
             names[part] = values
             continue
         column = as_column(values, part)
-        if len(column) != data.num_rows:
-            raise InputError(
-                f"X has {data.num_rows} rows but {part} has {len(column)}: give one value a row."
-            )
+        check_length(column, part, data.num_rows)
         names[part] = free_name(part, tuple(data.column_names))
         data = data.append_column(names[part], column)
-    label = names["y"]
-    if label is None:
-        raise InputError("y is None: give labels, or the name of their column.")
-    if how["formula"] is not None and not isinstance(parts["y"], str):
-        how = {**how, "formula": how["formula"].without_label()}
-    columns = Columns(label=label, weight=names["sample_weight"], group=names["groups"])
-    reading = Reading(columns=columns, **how)
+    reading = Reading.of(names, how)
     table = hold(data, called)
     reading.needed(table.names, called)
     return read_table(table, reading)

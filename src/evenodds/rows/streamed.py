@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from evenodds.rows.base import Block, Encoding, IntArray, Rows, S, rows_in_a_block
+from evenodds.rows.base import AllRows, Block, Encoding, IntArray, Rows, S, rows_in_a_block
 from evenodds.rows.encoding import AsRead
 from evenodds.rows.labels import Labels, Roles
-from evenodds.rows.memory import ArrayRows, RowDetails
+from evenodds.rows.memory import MemoryRows, RowDetails, drawn
 from evenodds.rows.tables import Part, Selection, Table, batches_of, filtered
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from evenodds.validation import FloatArray
 
 
 Progress = Callable[[int, int], None]  # rows read in this pass, rows in all
@@ -72,18 +70,15 @@ class BatchReader:
 
 def sum_part(part: Part, start: int, reader: BatchReader, empty: S) -> S:
     """Fill an empty sum with the rows of one part, the first of which has the number `start`."""
-    for batch in batches_of(part, reader.columns):
-        for block in reader.blocks(start, batch):
-            empty.add(block)
-        start += batch.num_rows
+    for block in blocks_of(start, part, reader):
+        empty.add(block)
     return empty
 
 
 def blocks_of(start: int, part: Part, reader: BatchReader) -> Iterator[Block]:
     """Return the blocks of one part, the first row of which has the number `start`."""
-    for batch in part.batches(reader.columns):
-        yield from reader.blocks(start, batch)
-        start += batch.num_rows
+    for number, batch in batches_of(part, start, reader.columns):
+        yield from reader.blocks(number, batch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +113,7 @@ class StreamedRows(Rows):
     ) -> None:
         self.table, self.reader, self.counts = table, reader, counts
         self.progress = progress
-        self.held: ArrayRows | None = None
+        self.held: MemoryRows | None = None
         self.costly = True
         self.encoding = None if reader.encoding.is_plain else reader.encoding
         self.known_columns = table.all_names or table.names
@@ -139,7 +134,7 @@ class StreamedRows(Rows):
     def hold(self) -> None:
         """Keep the rows in memory from here on."""
         self.costly = False
-        self.held = self._gathered(self._blocks(), Gathered(self.n_features, self.n_rows))
+        self.held = held_rows(self.to_memory(), self)
 
     def unheld(self) -> Self:
         """Return the same rows, read from the table."""
@@ -158,44 +153,33 @@ class StreamedRows(Rows):
     def thinned(self, step: int, rng: np.random.Generator) -> Rows:
         if self.held is not None:
             return self.held.thinned(step, rng)
-        chosen = self.drawn(step, rng)
-        return self._gathered(self._blocks(), Gathered(self.n_features, len(chosen), chosen))
+        chosen = drawn(self.n_rows, step, rng)
+        return self.sum_over_rows(Sample(len(chosen), chosen)).rows(self)
 
     def peeked(self, step: int, rng: np.random.Generator) -> Rows:
         parts = list(self.table.starts())
         if self.held is not None or len(parts) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
         n_wanted = self.n_rows // step
-        each, found = -(-n_wanted // PARTS_TO_PEEK_AT), Gathered(self.n_features, n_wanted)
+        each, found = -(-n_wanted // PARTS_TO_PEEK_AT), Sample(0)
         for number in rng.permutation(len(parts)):
-            enough = min(found.n_taken + each, n_wanted)
+            found.enough = min(found.n_taken + each, n_wanted)
             start, part = parts[number]
             for block in blocks_of(start, part, self.reader):
-                found.add(block, enough)
-                if found.n_taken == enough:
+                found.add(block)
+                if found.n_taken == found.enough:
                     break
             if found.n_taken == n_wanted:
                 break
         return found.rows(self)
 
     def as_read(self) -> Self:
-        reader = replace(self.reader, encoding=AsRead(self.reader.encoding.columns))
+        columns = self.reader.encoding.columns
+        reader = replace(self.reader, encoding=AsRead(columns=columns, feature_names=columns))
         return type(self)(self.table, reader, self.counts)
-
-    def drawn(self, step: int, rng: np.random.Generator) -> IntArray:
-        """Return numbers among the kept rows: the very ones that rows in memory would give."""
-        chosen = np.arange(0, self.n_rows - step + 1, step)
-        chosen += rng.integers(0, step, size=len(chosen))
-        return chosen
 
     def place(self, row: int, column: int) -> str:
         return f"{self.table.place(row)}, {self.column(column)}"
-
-    def _gathered(self, blocks: Iterator[Block], found: "Gathered") -> ArrayRows:
-        """Return rows of these blocks as rows in memory."""
-        for block in blocks:
-            found.add(block)
-        return found.rows(self)
 
     def _blocks(self) -> Iterator[Block]:
         for start, batch in self.table.batches(self.reader.columns):
@@ -225,57 +209,31 @@ def dropped(n_dropped: int, n_rows: int) -> tuple[str, ...]:
     return (f"{n_dropped:,} of {n_rows:,} rows {verb} dropped.",)
 
 
-class Gathered:
-    """Rows copied out of one block after another, into room made beforehand."""
+class Sample(AllRows):
+    """Rows taken out of one block after another: those chosen, or all until there are enough."""
 
-    def __init__(self, n_features: int, n_rows: int, chosen: IntArray | None = None) -> None:
-        self.chosen = chosen
-        self.seen, self.n_taken = 0, 0
-        self.features = np.empty((n_rows, n_features))
-        self.labels = np.empty(n_rows)
-        self.weights: FloatArray | None = None
-        self.groups: IntArray | None = None
+    def __init__(self, enough: int, chosen: IntArray | None = None) -> None:
+        super().__init__()
+        self.enough, self.chosen = enough, chosen
+        self.seen = self.n_taken = 0
 
-    def add(self, block: Block, enough: int | None = None) -> None:
-        """Copy the chosen rows of a block, or of all its rows until there are enough."""
+    def add(self, block: Block) -> None:
         n_rows = len(block.labels)
-        enough = len(self.labels) if enough is None else enough
-        rows: slice | IntArray = slice(0, enough - self.n_taken)
+        rows: slice | IntArray = slice(0, self.enough - self.n_taken)
         if self.chosen is not None:
             low, high = np.searchsorted(self.chosen, [self.seen, self.seen + n_rows])
             rows = self.chosen[low:high] - self.seen
         self.seen += n_rows
-        labels = block.labels[rows]
-        here = slice(self.n_taken, self.n_taken + len(labels))
-        self.n_taken = here.stop
-        self.labels[here] = labels
-        self.features[here] = block.features[rows]
-        if block.weights is not None:
-            self.weights = np.empty_like(self.labels) if self.weights is None else self.weights
-            self.weights[here] = block.weights[rows]
-        if block.groups is not None:
-            empty = np.empty(len(self.labels), dtype=np.int64)
-            self.groups = empty if self.groups is None else self.groups
-            self.groups[here] = block.groups[rows]
+        self.blocks.append(block.taken(rows))
+        self.n_taken += len(self.blocks[-1].labels)
 
-    def merge(self, other: Self) -> None:
-        """Append the rows that another copy has taken."""
-        mine, others = slice(0, self.n_taken), slice(0, other.n_taken)
-        for name in ("features", "labels", "weights", "groups"):
-            values = getattr(self, name)
-            if values is not None:
-                joined = np.concatenate([values[mine], getattr(other, name)[others]])
-                setattr(self, name, joined)
-        self.n_taken += other.n_taken
+    def rows(self, of: Rows) -> MemoryRows:
+        """Return what was taken as rows in memory."""
+        return held_rows(Block.joined(self.blocks), of)
 
-    def rows(self, of: Rows) -> ArrayRows:
-        """Return what was gathered as rows in memory."""
-        taken = slice(0, self.n_taken)
-        details = RowDetails(
-            labels=Labels(self.labels[taken], 1.0, of.positive, of.negative, as_is=True),
-            weights=None if self.weights is None else self.weights[taken],
-            groups=None if self.groups is None else self.groups[taken],
-            n_groups=of.n_groups,
-            feature_names=of.feature_names,
-        )
-        return ArrayRows(self.features[taken], details)
+
+def held_rows(block: Block, of: Rows) -> MemoryRows:
+    """Return rows of a source, which this block holds, as rows in memory."""
+    labels = Labels(block.labels, 1.0, of.positive, of.negative, as_is=True)
+    details = RowDetails(labels, block.weights, block.groups, of.n_groups, of.feature_names)
+    return MemoryRows(block.features, details)

@@ -1,30 +1,36 @@
 """Rows of a table: which columns play which part, how they are encoded, which rows count."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
 from evenodds.errors import AnchorError, InputError
-from evenodds.rows.base import Encoding
+from evenodds.rows.base import Encoding, Rows
 from evenodds.rows.columns import kind_of
 from evenodds.rows.encoding import learn_columns, learn_probability
 from evenodds.rows.formula import MOST_FEATURES, learn_formula
 from evenodds.rows.formula_syntax import FormulaText
-from evenodds.rows.labels import Columns, Facts, Roles, distinct, plain, read_labels
+from evenodds.rows.labels import (
+    Columns,
+    Facts,
+    Roles,
+    check_total_weight,
+    distinct,
+    plain,
+    read_labels,
+)
 from evenodds.rows.open_table import HELD_BYTES, open_table
 from evenodds.rows.streamed import BatchReader, Counts, Progress, StreamedRows
 from evenodds.rows.tables import Selection, Table, filtered, read_marks
-from evenodds.validation import FloatArray, check_choice, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_choice, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def learn_roles(
-    table: Table, columns: Columns, selection: Selection, positive: Any
-) -> tuple[Roles, Counts]:
+def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple[Roles, Counts]:
     """Check labels, weights and groups, and return how to read them.
 
     Raises
@@ -32,9 +38,7 @@ def learn_roles(
     InputError
         If they cannot be used; the message names the column and the place.
     """
-    _refuse_other_weights(table, columns)
-    for role in (columns.label, columns.group):
-        _refuse_containers(table, role)
+    _check_kinds(table, columns)
     facts = table.surveyed(Facts(columns, selection))
     kept = _kept_rows(table, facts)
     for name, advice in (
@@ -42,11 +46,26 @@ def learn_roles(
         (columns.weight, "give every row its weight"),
         (columns.group, "give every row its group"),
     ):
-        _refuse_missing(facts, table, name, advice)
-    _refuse_wrong_weight(facts, table, columns)
+        if name in facts.missing:
+            first, count = facts.missing[name]
+            raise InputError(
+                f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first "
+                f"in {table.place(first)}: {advice}{table.advice_on_missing}."
+            )
+    if facts.wrong_weight is not None:
+        row, value = facts.wrong_weight
+        needed = "must be finite" if np.isinf(value) else "must not be negative"
+        raise InputError(
+            f"column {columns.weight!r} is {value:g} in {table.place(row)} but {needed}: it is "
+            "how many rows this row stands for."
+        )
+    if facts.n_anchors == table.n_rows:
+        raise AnchorError(
+            f"column {columns.anchor!r} marks every row as an anchor: none are left to test."
+        )
     if not any(kept):
-        _refuse_nothing_left(table, columns, facts)
-    found = _labels(facts, columns, positive)
+        raise InputError(f"every row of {table.name} lacks a value: none are left to test.")
+    found = _labels(facts, columns)
     counts = Counts(
         n_rows=sum(kept),
         n_counted=facts.n_counted,
@@ -57,7 +76,10 @@ def learn_roles(
         n_anchors=facts.n_anchors,
         n_lacking=table.n_rows - facts.n_anchors - sum(kept),
     )
-    _check_weights(facts, columns, found)
+    if columns.weight is not None:
+        of_labels = [(plain(label), facts.labels[label]) for label in found]
+        name = f"column {columns.weight!r}"
+        check_total_weight(name, facts.weight, facts.largest_weight, of_labels)
     roles = Roles(
         label=columns.label,
         positive_value=found[0],
@@ -70,14 +92,6 @@ def learn_roles(
     return roles, counts
 
 
-def _refuse_nothing_left(table: Table, columns: Columns, facts: Facts) -> None:
-    if facts.n_anchors == table.n_rows:
-        raise AnchorError(
-            f"column {columns.anchor!r} marks every row as an anchor: none are left to test."
-        )
-    raise InputError(f"every row of {table.name} lacks a value: none are left to test.")
-
-
 def _kept_rows(table: Table, facts: Facts) -> list[int]:
     """Return how many rows of each part take part."""
     starts = [start for start, _ in table.starts()]
@@ -87,75 +101,28 @@ def _kept_rows(table: Table, facts: Facts) -> list[int]:
     return [int(count) for count in kept]
 
 
-def _refuse_other_weights(table: Table, columns: Columns) -> None:
-    """Refuse weights that are no numbers."""
-    if columns.weight is None:
-        return
-    kind = table.schema.field(columns.weight).type
-    if kind_of(kind) != "number":
+def _check_kinds(table: Table, columns: Columns) -> None:
+    """Refuse weights that are no numbers, and labels and groups that are lists or the like."""
+    kinds = {name: table.schema.field(name).type for name in columns.others}
+    if columns.weight is not None and kind_of(kinds[columns.weight]) != "number":
         raise InputError(
-            f"column {columns.weight!r} of {table.name} holds {kind} values but weights must be "
-            "numbers: how many rows each row stands for."
+            f"column {columns.weight!r} of {table.name} holds {kinds[columns.weight]} values but "
+            "weights must be numbers: how many rows each row stands for."
         )
+    for name in (columns.label, columns.group):
+        if name is not None and kind_of(kinds[name]) == "other":
+            raise InputError(
+                f"column {name!r} of {table.name} holds {kinds[name]} values, of which no two can "
+                "be told to be the same: give numbers, text or dates, one value a row."
+            )
 
 
-def _refuse_containers(table: Table, name: str | None) -> None:
-    """Refuse labels and groups that are lists, records or bytes."""
-    kind = None if name is None else table.schema.field(name).type
-    if kind is not None and kind_of(kind) == "other":
-        raise InputError(
-            f"column {name!r} of {table.name} holds {kind} values, of which no two can be told to "
-            "be the same: give numbers, text or dates, one value a row."
-        )
-
-
-def _refuse_wrong_weight(facts: Facts, table: Table, columns: Columns) -> None:
-    if facts.wrong_weight is not None:
-        row, value = facts.wrong_weight
-        needed = "must be finite" if np.isinf(value) else "must not be negative"
-        raise InputError(
-            f"column {columns.weight!r} is {value:g} in {table.place(row)} but {needed}: it is "
-            "how many rows this row stands for."
-        )
-
-
-def _refuse_missing(facts: Facts, table: Table, name: str | None, advice: str) -> None:
-    if name in facts.missing:
-        first, count = facts.missing[name]
-        raise InputError(
-            f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first in "
-            f"{table.place(first)}: {advice}{table.advice_on_missing}."
-        )
-
-
-def _labels(facts: Facts, columns: Columns, positive: Any) -> tuple[Any, Any]:
+def _labels(facts: Facts, columns: "Reading") -> tuple[Any, Any]:
     """Return the positive and the negative label as stored, by the rules for labels in memory."""
     stored = list(facts.labels)
-    found = read_labels(stored, positive, f"column {columns.label!r}")
-    other = next(v for v in stored if v != stored[_place(stored, found.positive)])
-    return stored[_place(stored, found.positive)], other
-
-
-def _place(stored: list[Any], label: Any) -> int:
-    return next(place for place, value in enumerate(stored) if plain(value) == label)
-
-
-def _check_weights(facts: Facts, columns: Columns, found: tuple[Any, Any]) -> None:
-    name = f"column {columns.weight!r}"
-    if columns.weight is None:
-        return
-    if facts.weight == 0:
-        raise InputError(f"{name} is zero everywhere: no rows are left.")
-    if facts.largest_weight > 1e12 or facts.weight < 1:
-        raise InputError(
-            f"{name} adds up to {facts.weight:g} rows: it is how many rows each row stands for, "
-            "so give counts."
-        )
-    for label in found:
-        if facts.labels[label] == 0:
-            raise InputError(
-                f"{name} is zero for every row labelled {plain(label)!r}: one class only is left."
-            )
+    found = read_labels(stored, columns.positive, f"column {columns.label!r}")
+    positive = next(value for value in stored if plain(value) == found.positive)
+    return positive, next(value for value in stored if value != positive)
 
 
 def _groups(facts: Facts, columns: Columns) -> "pa.Array | None":
@@ -174,22 +141,30 @@ Missing = Literal["refuse", "drop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Columns):
     """What a table is read for: the part of each column, and how features are made."""
 
-    columns: Columns
     formula: FormulaText | None = None
     probabilities: str | None = None
     positive: Any = None
     missing: Missing = "refuse"
 
+    @classmethod
+    def of(cls, names: dict[str, str | None], how: dict[str, Any]) -> "Reading":
+        """Return what to read, given the columns of labels, weights and groups."""
+        label = names["y"]
+        if label is None:
+            raise InputError("y is None: give labels, or the name of their column.")
+        return cls(label=label, weight=names["sample_weight"], group=names["groups"], **how)
+
     def __post_init__(self) -> None:
+        Columns.__post_init__(self)
         check_choice(self.missing, "missing", get_args(Missing))
-        refuse_several(self.columns.features, self.formula, self.probabilities)
+        refuse_several(self.features, self.formula, self.probabilities)
         stated = None if self.formula is None else self.formula.label
-        if stated is not None and stated != self.columns.label:
+        if stated is not None and stated != self.label:
             raise InputError(
-                f"the label is {self.columns.label!r} but the formula has {stated!r} on its left: "
+                f"the label is {self.label!r} but the formula has {stated!r} on its left: "
                 "name one of them."
             )
 
@@ -200,24 +175,22 @@ class Reading:
     @property
     def mixed(self) -> tuple[str, ...]:
         """Columns where numbers and text may mix."""
-        named = (self.columns.label, self.columns.group)
+        named = (self.label, self.group)
         return tuple(name for name in named if name is not None)
 
     def needed(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
         """Return every column that is read, of those there are."""
-        for name in self.columns.others:
-            if name not in names:
-                raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
-        return tuple(dict.fromkeys((*self.sources(names, source), *self.columns.others)))
+        for name in self.others:
+            check_column(name, names, source)
+        return tuple(dict.fromkeys((*self.sources(names, source), *self.others)))
 
     def sources(self, names: tuple[str, ...], source: str) -> tuple[str, ...]:
         """Return the columns that features are made of."""
         if self.formula is not None:
             return self.formula.columns(names, source)
         if self.probabilities is not None:
-            named = replace(self.columns, features=(self.probabilities,))
-            return choose_features(names, named, source)
-        return choose_features(names, self.columns, source)
+            return choose_features(names, (self.probabilities,), self.others, source)
+        return choose_features(names, self.features, self.others, source)
 
     def encoding(self, table: Table, selection: Selection) -> Encoding:
         """Learn how columns become features."""
@@ -251,33 +224,32 @@ def read_table(table: Table, reading: Reading, progress: Progress | None = None)
 
 def learn(table: Table, reading: Reading) -> tuple[BatchReader, Counts]:
     """Learn how batches of a table become blocks, and how many rows they have."""
-    columns = reading.columns
     complete: tuple[str, ...] = ()
     if reading.missing == "drop":
-        named = (columns.label, columns.weight, columns.group)
+        named = (reading.label, reading.weight, reading.group)
         features = reading.sources(table.names, table.name)
         complete = tuple(dict.fromkeys((*features, *(n for n in named if n is not None))))
     selection = Selection(complete=complete)
-    if columns.anchor is not None:
-        selection = Selection(columns.anchor, read_marks(table, columns.anchor), complete)
+    if reading.anchor is not None:
+        selection = Selection(reading.anchor, read_marks(table, reading.anchor), complete)
     encoding = reading.encoding(table, selection)
     if len(encoding.feature_names) > MOST_FEATURES:
         raise InputError(
             f"{table.name} gives {len(encoding.feature_names):,} features but a fit takes at most "
             f"{MOST_FEATURES:,}: name the ones that matter."
         )
-    roles, counts = learn_roles(table, columns, selection, reading.positive)
+    roles, counts = learn_roles(table, reading, selection)
     return BatchReader(encoding, roles, selection), counts
 
 
-def choose_features(names: Sequence[str], columns: Columns, source: str) -> tuple[str, ...]:
-    """Return the named features, or every column that plays no other part."""
-    if columns.features is None:
-        rest = tuple(name for name in names if name not in columns.others)
+def choose_features(
+    names: Sequence[str], chosen: tuple[str, ...] | None, others: tuple[str, ...], source: str
+) -> tuple[str, ...]:
+    """Return the chosen features, or every column that plays no other part."""
+    if chosen is None:
+        rest = tuple(name for name in names if name not in others)
         if not rest:
-            raise InputError(
-                f"{source} has no feature columns beside {join_quoted(columns.others)}."
-            )
+            raise InputError(f"{source} has no feature columns beside {join_quoted(others)}.")
         for name in rest:
             if name == "" or name.startswith("__index_level_"):
                 raise InputError(
@@ -285,22 +257,20 @@ def choose_features(names: Sequence[str], columns: Columns, source: str) -> tupl
                     "perhaps row numbers saved with the data: name it, or remove it."
                 )
         return rest
-    for name in columns.features:
-        if name not in names:
-            raise InputError(f"{source} has no column {name!r}; {near_misses(name, names)}")
-        if name in columns.others:
+    for name in chosen:
+        check_column(name, names, source)
+        if name in others:
             raise InputError(f"column {name!r} is named as a feature and for another part too.")
-    return columns.features
+    return chosen
 
 
-def marked_anchors(rows: StreamedRows) -> tuple["pa.Table", FloatArray]:
+def marked_anchors(rows: Rows) -> tuple["pa.Table", FloatArray] | None:
     """Return the rows that a column marks as anchors, and the posteriors it states."""
     import pyarrow as pa
 
-    selection = rows.reader.selection
-    name = selection.anchor
-    if name is None:
-        raise TypeError("no column marks anchors")
+    if not isinstance(rows, StreamedRows) or rows.reader.selection.anchor is None:
+        return None
+    selection, name = rows.reader.selection, rows.reader.selection.anchor
     read = tuple(dict.fromkeys((*rows.reader.encoding.columns, name)))
     marked = pa.Table.from_batches(rows.table.surveyed(Marked(read, selection)).found)
     if marked.num_rows == 0:

@@ -5,6 +5,7 @@ cluster can send parts to where the files are. Nothing is held between two passe
 file that changes in between would mix two data sets; a stamp on every part refuses that.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from evenodds.errors import AnchorError, InputError
 from evenodds.rows.columns import is_missing_in, kind_of, numbers
-from evenodds.validation import join_quoted, near_misses
+from evenodds.validation import check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,10 +133,7 @@ class Table:
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, "pa.RecordBatch"]]:
         """Read these columns: the number of the first row, and the batch."""
         for start, part in self.starts():
-            number = start
-            for batch in batches_of(part, columns):
-                yield number, batch
-                number += batch.num_rows
+            yield from batches_of(part, start, columns)
 
     def surveyed(self, empty: V) -> V:
         """Fill an empty survey with every batch, and return it."""
@@ -156,11 +154,6 @@ class Table:
         option = "" if self.counted == "from 0" else ", --missing drop"
         return f", or have such rows dropped (missing='drop'{option})"
 
-    def check_column(self, name: str) -> None:
-        """Refuse a column that is not there, and name the near misses."""
-        if name not in self.names:
-            raise InputError(f"{self.name} has no column {name!r}; {near_misses(name, self.names)}")
-
     def place(self, row: int) -> str:
         """Say where a row is, the way its user would count."""
         first = 0
@@ -179,11 +172,13 @@ class Table:
         return {**self.__dict__, "keeps": None}
 
 
-def batches_of(part: Part, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-    """Read these columns of a part, and check that all of its rows came."""
+def batches_of(
+    part: Part, start: int, columns: Sequence[str]
+) -> Iterator[tuple[int, "pa.RecordBatch"]]:
+    """Read these columns of a part whose first row has a number; check that all rows came."""
     n_rows = 0
     for batch in part.batches(columns):
-        yield batch
+        yield start + n_rows, batch
         n_rows += batch.num_rows
     if n_rows != part.n_rows:
         raise InputError(
@@ -206,8 +201,7 @@ def unreadable(path: Path, kind: str, error: Exception) -> str:
 
 def refuse_repeated(names: Sequence[str], source: object) -> None:
     """Refuse two columns of one name: nobody could say which is meant."""
-    seen: set[str] = set()
-    repeated = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise InputError(f"{source} has more than one column named {join_quoted(repeated)}.")
 
@@ -268,29 +262,29 @@ def open_arrow(path: Path, parts: Sequence[tuple[str, int]] = ()) -> Table:
             schema = file.schema
         with _open_arrow(path, schema.names[:1]) as file:  # one column will do to count rows
             counts = [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
-    origins = parts or [(str(path), len(counts))]
-    runs: list[Part] = []
+    found: list[Part] = []
     first = 0
-    for source, n_batches in origins:
-        runs.extend(_batch_runs(stamp, counts, first, first + n_batches, source))
+    for source, n_batches in parts or [(str(path), len(counts))]:
+        for run in in_runs(counts[first : first + n_batches], PART_ROWS):
+            here = slice(first + run.start, first + run.stop)
+            found.append(ArrowPart(stamp, here.start, here.stop, sum(counts[here]), source))
         first += n_batches
-    return Table(str(path), schema, tuple(runs))
+    return Table(str(path), schema, tuple(found))
+
+
+def in_runs(counts: Sequence[int], enough: float) -> Iterator[slice]:
+    """Put neighbours together until they have enough rows."""
+    first = n_rows = 0
+    for number, count in enumerate(counts, start=1):
+        n_rows += count
+        if n_rows >= enough or number == len(counts):
+            yield slice(first, number)
+            first, n_rows = number, 0
 
 
 def hold(data: "pa.Table", name: str, counted: Counting = "from 0") -> Table:
     """Return a table in memory as one that can be read like any other."""
     return Table(name, data.schema, (MemoryPart(data, name),), counted)
-
-
-def _batch_runs(
-    stamp: Stamp, counts: Sequence[int], first: int, last: int, source: str
-) -> Iterator[Part]:
-    start, n_rows = first, 0
-    for number in range(first, last):
-        n_rows += counts[number]
-        if n_rows >= PART_ROWS or number == last - 1:
-            yield ArrowPart(stamp, start, number + 1, n_rows, source)
-            start, n_rows = number + 1, 0
 
 
 def _open_arrow(path: Path, columns: Sequence[str] | None = None) -> Any:
@@ -321,17 +315,15 @@ class ParquetPart:
     stamp: Stamp
     row_groups: tuple[int, ...]
     n_rows: int
-
-    @property
-    def source(self) -> str:
-        """Path of the file."""
-        return str(self.stamp.path)
+    source: str
 
     def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         """Read these columns, in this order."""
+        import pyarrow as pa
+
         with self.stamp.guarding("parquet"):
             if not columns:
-                yield _rows_without_columns(self.n_rows)
+                yield pa.record_batch({"": pa.nulls(self.n_rows)}).select([])
                 return
             with _open_parquet(self.stamp.path) as file:
                 for batch in file.iter_batches(
@@ -350,19 +342,9 @@ def open_parquet(path: Path) -> Table:
     with stamp.guarding("parquet"), _open_parquet(path) as file:
         schema = file.schema_arrow
         counts = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-    return Table(str(path), schema, tuple(_row_group_runs(stamp, counts)))
-
-
-def _row_group_runs(stamp: Stamp, counts: Sequence[int]) -> Iterator[Part]:
-    """Put consecutive row groups together until there are enough rows."""
-    run: list[int] = []
-    n_rows = 0
-    for number, count in enumerate(counts):
-        run.append(number)
-        n_rows += count
-        if n_rows >= PART_ROWS or number == len(counts) - 1:
-            yield ParquetPart(stamp, tuple(run), n_rows)
-            run, n_rows = [], 0
+    runs = [range(len(counts))[run] for run in in_runs(counts, PART_ROWS)]
+    parts = (ParquetPart(stamp, tuple(r), sum(counts[i] for i in r), str(path)) for r in runs)
+    return Table(str(path), schema, tuple(parts))
 
 
 def _open_parquet(path: Path) -> "parquet.ParquetFile":
@@ -373,28 +355,14 @@ def _open_parquet(path: Path) -> "parquet.ParquetFile":
     )
 
 
-def _rows_without_columns(n_rows: int) -> "pa.RecordBatch":
-    import pyarrow as pa
-
-    return pa.record_batch({"": pa.nulls(n_rows)}).select([])
-
-
 @dataclass(frozen=True, slots=True)
 class CastPart:
     """A part whose columns are read in the types of the whole table."""
 
     part: Part
     schema: "pa.Schema"
-
-    @property
-    def source(self) -> str:
-        """Path of the file."""
-        return self.part.source
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.part.n_rows
+    source: str
+    n_rows: int
 
     def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         """Read these columns, in this order."""
@@ -425,7 +393,9 @@ def one_after_another(
     parts: list[Part] = []
     for table in tables:
         same = all(schema.field(each).type == table.schema.field(each).type for each in first.names)
-        parts += table.parts if same else [CastPart(part, schema) for part in table.parts]
+        parts += (
+            table.parts if same else [CastPart(p, schema, p.source, p.n_rows) for p in table.parts]
+        )
     return Table(name, schema, tuple(parts), first.counted)
 
 
@@ -469,10 +439,7 @@ def refuse_other_columns(
 ) -> None:
     """Refuse a file whose columns are not those of the first."""
     for name in names:
-        if name not in others:
-            raise InputError(
-                f"{other} has no column {name!r}, which {source} has; {near_misses(name, others)}"
-            )
+        check_column(name, others, other, why=f", which {source} has")
     for name in others:
         if name not in names:
             raise InputError(

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import ImprecisionWarning, InputError
-from evenodds.inference.bootstrap import AllFeatures
 from evenodds.model.robust import RobustCurve, fit_robust
 from evenodds.noise import ClassConditionalNoise
 from evenodds.rows.base import Rows, refuse_missing
@@ -133,7 +132,7 @@ def world_of_rows(
         rows = rows.thinned(-(-rows.n_rows // MOST_ROWS), np.random.default_rng(SAMPLE_SEED))
     curve: RobustCurve = fit_robust(rows, alpha=alpha, beta=beta)
     positives = rows.positive_weight()
-    features = rows.sum_over_rows(AllFeatures()).stacked()
+    features = rows.to_memory().features
     return PilotWorld(
         **_resampling(features, curve.coefficients),
         name=name,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from evenodds.errors import EvenoddsError, InputError
-from evenodds.interrupts import held_back, unwinding_on_sigterm
+from evenodds.interrupts import held_back, unwinding_when_ended
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -94,7 +94,7 @@ def _in_processes(
     context = multiprocessing.get_context("spawn")
     packed = _pack(do)
     with (
-        unwinding_on_sigterm(),
+        unwinding_when_ended(),
         _one_thread_each(),
         ProcessPoolExecutor(workers, context, initializer=_receive, initargs=(packed,)) as pool,
     ):

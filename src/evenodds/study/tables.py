@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenodds import files
 from evenodds.errors import InputError
-from evenodds.validation import join_quoted, near_misses
+from evenodds.validation import check_column, join_quoted
 
 Columns = dict[str, NDArray[Any]]
 
@@ -26,8 +26,7 @@ def read_columns(table: Any, names: Iterable[str]) -> Columns:
     held: Mapping[str, Any] = table if isinstance(table, Mapping) else _arrow_columns(table)
     columns: Columns = {}
     for name in names:
-        if name not in held:
-            raise InputError(f"the table has no column {name!r}: {near_misses(name, held)}")
+        check_column(name, held, "the table")
         columns[name] = np.asarray(held[name])
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:

@@ -159,7 +159,7 @@ def test_a_plan_in_json(command):
         ),
         (
             "audit {f}/audit.csv --true truth --given truth",
-            "--true, --given, --annotator and --group must name different columns.",
+            "must name different columns, but two of them name 'truth'.",
         ),
         (
             f"audit {{f}}/audit.csv {COLUMNS} --sampled-by given",

@@ -72,4 +72,5 @@ def test_bad_options_get_a_sentence(command, folder, options, text):
 def test_other_methods_have_no_bandwidth(command, folder, options):
     found = command(NAMED.format(folder).replace("--method local", "--method boundary"), options)
     assert found.exit_code == 2
-    assert "--bandwidth and --kernel are for --method local." in " ".join(found.stderr.split())
+    text = " is for --method local. --method boundary has --weights and --calibration."
+    assert text in " ".join(found.stderr.split())

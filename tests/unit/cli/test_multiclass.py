@@ -184,7 +184,7 @@ def test_a_missing_feature_is_named_with_its_file(command, folder, tmp_path):
         ("--label kind --anchors {folder}/pairs.csv --codes {folder}/word_codes.csv "
          "--scheme output-codes", "column 'first' of {folder}/word_codes.csv must hold +1, -1"),
         ("--label kind --anchors {folder}/words.csv",
-         "column 'size' of {folder}/words.csv holds text"),
+         "{folder}/words.csv has text in 'size' but the data has numbers only"),
         ("--label kind --anchors {folder}/nobody.csv", "column 'between' of {folder}/nobody.csv "
          "has 1 missing value(s), the first in row 1"),
         ("--label kind --anchors {folder}/holes.csv", "column 'ears' of {folder}/holes.csv has 1 "
@@ -192,7 +192,7 @@ def test_a_missing_feature_is_named_with_its_file(command, folder, tmp_path):
         ("--label kind --anchors {folder}/pairs.csv --gate equivalence", "only --gate reject"),
         ("--true kind", "--given is missing: name the column of given labels"),
         ("--true kind --given gvien", "rows.csv has no column 'gvien'"),
-        ("--true kind --given kind", "--true and --given both name the column 'kind'"),
+        ("--true kind --given kind", "must name different columns, but two of them name 'kind'"),
         ("--true a --given b --codes {folder}/codes.csv", "--codes goes with --anchors"),
         ("--true a --given b --weight w", "--weight goes with --anchors; --true and --given count"),
         ("--true a --given b --group g", "--group goes with --anchors"),

@@ -15,7 +15,6 @@ import evenodds as eo
 from evenodds.cli.output import pass_progress
 from evenodds.model.sums import Moments
 from evenodds.rows import table_rows
-from evenodds.rows.labels import Columns
 from evenodds.rows.table_rows import Reading, read_table
 
 
@@ -208,7 +207,7 @@ def streaming(monkeypatch, tmp_path, table):
     monkeypatch.setattr(table_rows, "HELD_BYTES", 0)
     path = tmp_path / "rows.parquet"
     table[["age", "dose", "code"]].to_parquet(path, row_group_size=100)
-    reading = Reading(columns=Columns(label="code"))
+    reading = Reading(label="code")
     return path, read_table(reading.open(path), reading)
 
 

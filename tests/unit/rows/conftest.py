@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenodds.rows.labels import Columns
 from evenodds.rows.table_rows import Reading, read_table
 
 N_ROWS = 600
@@ -66,7 +65,7 @@ def streamed(written):
 
     def read(source="rows.parquet", *, missing="refuse", positive=None, **columns):
         named = {"label": "label", "features": ("age", "dose", "smokes", "site"), **columns}
-        reading = Reading(columns=Columns(**named), missing=missing, positive=positive)
+        reading = Reading(**named, missing=missing, positive=positive)
         return read_table(reading.open(written.folder / source), reading)
 
     return read

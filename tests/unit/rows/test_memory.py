@@ -55,7 +55,7 @@ def test_blocks_of_a_float_array_are_views(labelled):
 
 def test_columns_of_a_frame_are_not_copied(labelled):
     frame = pd.DataFrame({"a": labelled.X[:, 0].copy(), "b": labelled.X[:, 1].copy()})
-    columns = read_rows(frame, labelled.y)._columns
+    columns = read_rows(frame, labelled.y)._given
     assert np.shares_memory(columns[0], frame["a"].to_numpy())
 
 

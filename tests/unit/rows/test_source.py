@@ -57,7 +57,7 @@ def test_single_precision_is_widened_before_it_is_summed(labelled):
         (sparse.coo_matrix(np.eye(2)), "X is a sparse matrix: pass X.toarray()."),
         ([["a"], ["b"]], "X holds <U1 values that are not numbers: encode text as numbers, one"),
         (np.array([[1.0], ["b"]], dtype=object), "X holds object values that are not numbers"),
-        (np.zeros((3, 2)), "X has 3 rows but y has 2: give one label a row."),
+        (np.zeros((3, 2)), "X has 3 rows but y has 2: give one value a row."),
         (np.zeros((2, 0)), "X has no columns: give at least one feature."),
     ],
 )

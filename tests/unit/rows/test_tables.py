@@ -87,7 +87,7 @@ def test_small_row_groups_are_read_together(written, monkeypatch):
 
 def test_a_part_that_gives_other_rows_than_it_promised_is_refused(refused, written):
     table = open_table(written.folder / "rows.parquet")
-    part = tables.ParquetPart(table.parts[0].stamp, (0,), 131)
+    part = tables.ParquetPart(table.parts[0].stamp, (0,), 131, table.name)
     lying = type(table)(table.name, table.schema, (part,))
     with refused("gave 130 rows where 131 were expected: it is damaged, or has changed"):
         read(lying)

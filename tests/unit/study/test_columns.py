@@ -23,7 +23,7 @@ def test_only_the_columns_asked_for_are_read():
 
 
 def test_a_missing_column_is_named_with_its_near_misses(refused):
-    with refused("the table has no column 'n_row': did you mean 'n_rows'?"):
+    with refused("the table has no column 'n_row'; did you mean 'n_rows'?"):
         read_columns(TABLE, ["n_row"])
 
 

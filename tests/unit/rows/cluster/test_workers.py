@@ -14,10 +14,9 @@ import pytest
 import evenodds as eo
 from evenodds.model.logistic import fit_rows
 from evenodds.rows.dask_data import read_files
-from evenodds.rows.labels import Columns
 from evenodds.rows.table_rows import Reading
 
-READING = Reading(columns=Columns(label="label", features=("age", "dose", "site")))
+READING = Reading(label="label", features=("age", "dose", "site"))
 ANCHORS = eo.Anchors([[0.0, 0.0]])
 
 
@@ -60,7 +59,7 @@ def test_types_that_a_later_file_widens_are_found(two_workers, written, tmp_path
     later = frame[300:].astype({"dose": float})
     later.loc[450, "dose"] = 1.5
     later.to_csv(tmp_path / "1.csv", index=False)
-    reading = Reading(columns=Columns(label="label"))
+    reading = Reading(label="label")
     rows = read_files([str(tmp_path)], reading)
     expected = eo.fit_logistic([tmp_path / "0.csv", tmp_path / "1.csv"], "label")
     assert fit_rows(rows).coefficients == pytest.approx(expected.coefficients, rel=1e-10)
