@@ -180,7 +180,7 @@ class SessionPlan:
         """Read it back."""
         known: dict[str, Any] = json.loads(text)
         lists = {name: tuple(known[name]) for name in ("features", "shown", "cases")}
-        return cls(**{**known, **lists})
+        return cls(**known | lists)
 
 
 def refuse_untestable(

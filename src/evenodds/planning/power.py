@@ -220,8 +220,11 @@ def work_out(
     An unknown asymmetry is the smallest that is found: of both directions the harder one, with
     `rate` the flip rate of the class that is flipped less.
     """
-    lesser = check_between(rate, "rate", 0, 0.5, closed="left", why="it is a flip rate")
-    sought = UniformNoise(lesser) if unknown == "asymmetry" else check_noise(noise)
+    sought = noise
+    if unknown == "asymmetry":
+        why = "it is a flip rate"
+        sought = UniformNoise(check_between(rate, "rate", 0, 0.5, closed="left", why=why))
+    sought = check_noise(sought)
     if unknown in {"rows", "anchors"} and sought.asymmetry == 0:
         raise InputError(
             f"both flip rates are {sought.alpha:g}: there is no asymmetry to find. Give alpha and "
@@ -243,7 +246,8 @@ def work_out(
             anchors = anchors_for(asked, sought, n, wanted)
             return Point(sought, n, anchors or _refuse_anchors(asked, sought, n, wanted))
         if unknown == "asymmetry":
-            return Point(leaning(lesser, asymmetry_for(asked, lesser, n, k, wanted)), n, k)
+            found = asymmetry_for(asked, sought.alpha, n, k, wanted)
+            return Point(leaning(sought.alpha, found), n, k)
         return Point(sought, n, k)
 
     return settled(question, solve, runs=runs, workers=workers)

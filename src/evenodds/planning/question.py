@@ -6,7 +6,6 @@ depends on the world, the noise and the method, so it is measured where the plan
 is worked out again.
 """
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -100,23 +99,17 @@ class Question:
 
     def power(self, noise: ClassConditionalNoise, n_rows: float | None, n_anchors: int) -> float:
         """Return the probability that the test rejects uniform noise."""
-        found = self.centres(noise, n_rows, n_anchors)
-        # Where both classes are flipped alike there is no mean to fall short.
-        if n_rows is not None and noise.asymmetry:
-            found = [self.shortfall.of(centre, n_rows) for centre in found]
-        powers = [centre.power(self.significance, self.alternative) for centre in found]
-        return float(np.mean(powers))
-
-    def centres(
-        self, noise: ClassConditionalNoise, n_rows: float | None, n_anchors: int
-    ) -> list[Centre]:
-        """Return where the statistic is centred on exemplary data, for typical sets of anchors."""
         if noise not in self._known:
             self._known[noise] = centres(self.design, noise, self.method, self.seed, self.grain)
         plan = AnchorPlan(
             n_anchors=n_anchors, tolerance=self.tolerance, shared_tolerance=self.shared_tolerance
         )
-        return self._known[noise].at(n_rows, plan)
+        found = self._known[noise].at(n_rows, plan)
+        # Where both classes are flipped alike there is no mean to fall short.
+        if n_rows is not None and noise.asymmetry:
+            found = [self.shortfall.of(centre, n_rows) for centre in found]
+        powers = [centre.power(self.significance, self.alternative) for centre in found]
+        return float(np.mean(powers))
 
 
 class Settings(TypedDict, total=False):
@@ -240,12 +233,11 @@ class Point:
 
     def distance(self, other: "Point") -> float:
         """Return how far two plans are apart, on the log scale."""
-        pairs = (
-            (self.n_rows or 1, other.n_rows or 1),
-            (max(self.n_anchors, 1), max(other.n_anchors, 1)),
-            (abs(self.noise.asymmetry) or 1, abs(other.noise.asymmetry) or 1),
+        one, two = (
+            np.log([plan.n_rows or 1, plan.n_anchors or 1, abs(plan.noise.asymmetry) or 1])
+            for plan in (self, other)
         )
-        return max(abs(math.log(one / two)) for one, two in pairs)
+        return float(np.abs(one - two).max())
 
 
 def settled(
