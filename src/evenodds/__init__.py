@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AnchorError": "errors",
-    "AnchorVariance": "planning.paper_power",
+    "AnchorVariance": "planning.expected_data",
     "Anchors": "anchors",
     "AnnotatorAuditResult": "inference.audit.annotators",
     "AsymmetryTestResult": "inference.results",
@@ -45,7 +45,7 @@ _HOME = {
     "UniformNoise": "noise",
     "Wald": "inference.wald",
     "World": "simulation.world",
-    "anchors_needed": "planning.solve",
+    "anchors_needed": "planning.power",
     "annotator_audit": "inference.audit.annotators",
     "asymmetry_test": "inference.asymmetry",
     "audit_size": "planning.audit_size",
@@ -55,7 +55,7 @@ _HOME = {
     "contour_test": "inference.contour.contour_test",
     "corrected_loss": "model.risk",
     "data_world": "simulation.own_data",
-    "detectable_asymmetry": "planning.solve",
+    "detectable_asymmetry": "planning.power",
     "fit_logistic": "model.logistic",
     "margin_losses": "model.losses",
     "minimise_risk": "model.risk",
@@ -63,7 +63,7 @@ _HOME = {
     "power": "planning.power",
     "prior_test": "inference.prior",
     "rejection_rate": "simulation.rejection",
-    "sample_size": "planning.solve",
+    "sample_size": "planning.power",
     "sample_size_range": "planning.plan",
 }
 

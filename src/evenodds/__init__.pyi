@@ -73,12 +73,12 @@ from evenodds.noise import (
 )
 from evenodds.planning.audit_size import AuditSize as AuditSize
 from evenodds.planning.audit_size import audit_size as audit_size
-from evenodds.planning.paper_power import AnchorVariance as AnchorVariance
+from evenodds.planning.expected_data import AnchorVariance as AnchorVariance
 from evenodds.planning.plan import sample_size_range as sample_size_range
+from evenodds.planning.power import anchors_needed as anchors_needed
+from evenodds.planning.power import detectable_asymmetry as detectable_asymmetry
 from evenodds.planning.power import power as power
-from evenodds.planning.solve import anchors_needed as anchors_needed
-from evenodds.planning.solve import detectable_asymmetry as detectable_asymmetry
-from evenodds.planning.solve import sample_size as sample_size
+from evenodds.planning.power import sample_size as sample_size
 from evenodds.simulation.own_data import data_world as data_world
 from evenodds.simulation.rejection import RejectionRate as RejectionRate
 from evenodds.simulation.rejection import rejection_rate as rejection_rate

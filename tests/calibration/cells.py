@@ -7,14 +7,14 @@ from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.rows.memory import read_rows
 from evenodds.simulation.rejection import Setting
-from evenodds.simulation.worlds import many_features, skewed, two_bells
+from evenodds.simulation.worlds import find_world, many_features, two_bells
 
 WORLDS = {
     "paper": two_bells(),
     # The paper's world with anchors drawn as in the other worlds, nearer the rows.
     "paper, near": replace(two_bells(), draw_anchor_seeds=two_bells(0.15).draw_anchor_seeds),
     "rare": two_bells(0.15),
-    "skewed": skewed(),
+    "skewed": find_world("skewed"),
     "many": many_features(10),
 }
 

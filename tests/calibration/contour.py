@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -16,7 +17,11 @@ from scipy import stats
 import evenodds as eo
 from evenodds.inference.contour.ladder import Estimates, fit_noise, group_anchors
 from evenodds.simulation.world import LinearIndex, World
-from evenodds.simulation.worlds import hard_cases, many_features, probit, skewed, two_bells
+from evenodds.simulation.worlds import find_world, many_features, two_bells
+
+skewed, probit, hard_cases = (
+    partial(find_world, name) for name in ("skewed", "probit", "hard cases")
+)
 
 FIVE = (0.1, 0.3, 0.5, 0.7, 0.9)
 THREE = (0.2, 0.5, 0.8)

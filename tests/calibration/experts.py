@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 import evenodds as eo
-from evenodds.elicit.answers import Answer, Verdict
-from evenodds.elicit.export import anchor_table, findings
-from evenodds.elicit.plan import plan_session
-from evenodds.elicit.questions import BAND, fitted_posterior
+from evenodds.elicit.answers import Answer, Verdict, judge
+from evenodds.elicit.plan import BAND, fitted_posterior, plan_session
+from evenodds.elicit.store import anchor_table
 from evenodds.rows.memory import read_rows
 
 
@@ -91,7 +90,7 @@ def sit_and_export(table, features, experts, posterior, rng, *, choose=None):
     if choose is not None:
         plan = choose(table, plan)
     answers = [a for expert in experts for a in expert.sit(plan.queue(), posterior, rng)]
-    found = findings(answers, plan)
+    found = judge(answers, breadth=plan.breadth)
     if not found.toss_ups:
         return None
     exported = anchor_table(table, features, found)

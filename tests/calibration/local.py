@@ -13,8 +13,8 @@ from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.local import flip_rates
 from evenodds.rows.memory import read_rows
 from evenodds.simulation.rejection import Setting
-from evenodds.simulation.world import BentIndex
-from evenodds.simulation.worlds import many_features, plateau, probit, quadratic, skewed, two_bells
+from evenodds.simulation.world import LinearIndex
+from evenodds.simulation.worlds import find_world, many_features, two_bells
 
 CRITICAL = stats.norm.isf(0.025)
 CANDIDATES = 40
@@ -32,14 +32,15 @@ def _nearly_undecided(world, k, rng):
     return cases[rng.permutation(nearest)[:k]]
 
 
-STEEP_BEND = replace(quadratic(), name="steep bend", index=BentIndex(np.array([-1.0, 4, 1]), 4.0))
+STEEP = LinearIndex(np.array([-1.0, 4, 1]), direction=np.array([1.0, 0]), bend=4.0)
+STEEP_BEND = replace(find_world("quadratic"), name="steep bend", index=STEEP)
 WORLDS = {
     "paper": two_bells(),
     "rare": two_bells(0.15),
-    "skewed": skewed(),
-    "probit": probit(),
-    "plateau": plateau(),
-    "quadratic": quadratic(),
+    "skewed": find_world("skewed"),
+    "probit": find_world("probit"),
+    "plateau": find_world("plateau"),
+    "quadratic": find_world("quadratic"),
     "steep bend": STEEP_BEND,
     "3 features": many_features(3),
     "5 features": many_features(5),

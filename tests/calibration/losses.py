@@ -14,7 +14,7 @@ import numpy as np
 
 import evenodds as eo
 from evenodds.simulation.worlds import WORLDS
-from evenodds.study.noise_figures import CLASS_CONDITIONAL, UNIFORM
+from evenodds.study.losses import CLASS_CONDITIONAL, UNIFORM
 
 RADIUS = 10
 PLACES = ("paper", "rare", "skewed")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy import stats
 
 import evenodds as eo
-from evenodds.elicit.tolerance import UNSEEN_LEAN
+from evenodds.elicit.answers import UNSEEN_LEAN
 from evenodds.inference.asymmetry import null_statistic
 from evenodds.rows.memory import read_rows
 from tests.calibration.experts import SimulatedExpert, sit_and_export

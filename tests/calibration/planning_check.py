@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import evenodds as eo
-from evenodds.planning.power import RUNS as RUNS_USED
-from evenodds.planning.power import read_question
-from evenodds.planning.solve import plan_rows
+from evenodds.planning.power import work_out
+from evenodds.planning.question import RUNS as RUNS_USED
+from evenodds.planning.question import read_question
 from evenodds.simulation.own_data import PilotWorld
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import many_features
@@ -198,7 +198,8 @@ def planned_rows(method: str, n_features: int) -> tuple[int, int]:
     )
     wanted = {"n_anchors": PLANNED_SETTINGS["n_anchors"], "power": WANTED}
     alone, corrected = (
-        plan_rows(question, PLANNED_NOISE, runs=runs, **wanted)[0].n_rows for runs in (0, RUNS_USED)
+        work_out(question, "rows", noise=PLANNED_NOISE, runs=runs, **wanted)[0].n_rows
+        for runs in (0, RUNS_USED)
     )
     return alone, corrected
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from evenodds.study.noise_figures import CLASS_CONDITIONAL, UNIFORM
+from evenodds.study.losses import CLASS_CONDITIONAL, UNIFORM
 from tests.calibration.losses import Restoring
 
 RUNS = 60

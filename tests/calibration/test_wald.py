@@ -8,7 +8,7 @@ import evenodds as eo
 from evenodds.inference.wald import Wald, anchored_curve
 from evenodds.model.logistic import fit_rows
 from evenodds.rows.memory import read_rows
-from evenodds.simulation.worlds import skewed, two_bells
+from evenodds.simulation.worlds import find_world, two_bells
 
 SETTINGS = Wald()
 ANCHOR_COUNTS = (1, 2, 4, 8, 16, 32)
@@ -122,7 +122,9 @@ def test_repeated_rows_break_the_level_and_groups_restore_it():
     assert inside_band(grouped, runs, 0.05)
 
 
-@pytest.mark.parametrize("world", [two_bells(), two_bells(0.15), skewed()], ids=lambda w: w.name)
+@pytest.mark.parametrize(
+    "world", [two_bells(), two_bells(0.15), find_world("skewed")], ids=lambda w: w.name
+)
 def test_the_curve_check_sees_noise_and_only_noise(world):
     rng = np.random.default_rng(9)
     flagged = {0.0: 0, 0.1: 0}

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import evenodds as eo
-from evenodds.simulation.worlds import skewed, two_bells
+from evenodds.simulation.worlds import find_world, two_bells
 
 CASES = {
     "strict": {"tolerance": 0.0, "shared_tolerance": 0.0},
@@ -22,7 +22,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(21)
-    world = skewed()
+    world = find_world("skewed")
     X, y = world.draw_rows(1500, rng)
     points = world.draw_anchors(3, rng).points
     return X, eo.ClassConditionalNoise(0.1, 0.15).flip(y, rng), points

@@ -118,7 +118,7 @@ def _finish(session: "Session") -> None:
     """Write the files, and say what they are and what comes next."""
     from evenodds.elicit.session import closing_lines, count
 
-    found = session.findings()
+    found = session.judgement()
     written = session.export()
     session.store.close()
     for path in written:

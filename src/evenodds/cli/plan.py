@@ -14,7 +14,7 @@ from evenodds.cli.output import check_output
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise
     from evenodds.planning.plan import Plan
-    from evenodds.planning.power import Design
+    from evenodds.planning.question import Design
 
 
 @guarded
@@ -179,7 +179,7 @@ def _read_pilot(
 def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> "Design | None":
     """Return the paper's summary numbers."""
     from evenodds.errors import InputError
-    from evenodds.planning.paper_power import AnchorVariance
+    from evenodds.planning.expected_data import AnchorVariance
 
     if variance is not None:
         return AnchorVariance(single=variance, floor=floor, n_rows=n_rows)

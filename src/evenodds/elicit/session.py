@@ -1,48 +1,143 @@
 """A running session: opened after every check, resumed only as it was started, told in words."""
 
 import shlex
+import threading
 import warnings
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenodds.elicit.answers import Answer, Verdict, toss_ups
-from evenodds.elicit.export import (
-    Findings,
-    Outputs,
-    anchor_table,
-    findings,
-    write_anchors,
-    write_answers,
+from evenodds.elicit.answers import (
+    MOST_SHARED,
+    UNSEEN_LEAN,
+    Answer,
+    Judgement,
+    Verdict,
+    judge,
+    toss_ups,
 )
 from evenodds.elicit.plan import (
     MOST_ROWS,
-    N_CASES,
-    N_REPEATS,
-    SEED,
+    Question,
     SessionPlan,
     fingerprint,
-    hidden_line,
+    hidden_lines,
     information_lines,
     plan_session,
 )
-from evenodds.elicit.preview import Detect, Preview, Prospect, View
-from evenodds.elicit.questions import Question
 from evenodds.elicit.show import LARGEST, Showing, choose_columns
-from evenodds.elicit.store import Store
-from evenodds.elicit.tolerance import MOST_SHARED, UNSEEN_LEAN
+from evenodds.elicit.store import (
+    Outputs,
+    Store,
+    anchor_table,
+    utc_now,
+    write_anchors,
+    write_answers,
+)
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.files import FORMULA_STARTS
-from evenodds.planning.solve import detectable_asymmetry
+from evenodds.planning.power import detectable_asymmetry
 from evenodds.rows.labels import read_labels
 from evenodds.simulation.own_data import data_world
 from evenodds.validation import check_between, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# Numbers of toss-ups that are worked out; between them the lower one is shown, which is safe.
+STEPS = (3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """Toss-ups as a plan knows them: so many, known so well."""
+
+    n_anchors: int
+    tolerance: float
+    shared_tolerance: float
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> "Prospect | None":
+        """Round what there is to what is worth working out; None below the first step."""
+        reached = [step for step in STEPS if step <= len(judgement.toss_ups)]
+        if not reached:
+            return None
+        typical = (judgement.width**2 + 3 * judgement.blur**2) ** 0.5
+        # Rounded up to steps of 0.02 and 0.01, so that an answer seldom starts new work.
+        own, shared = -(-typical // 0.02) * 0.02, -(-judgement.shared_tolerance // 0.01) * 0.01
+        return cls(reached[-1], min(round(own, 2), 0.3), round(shared, 2))
+
+
+# Works out the asymmetry that a test would find; raises InputError where it would find none.
+Detect = Callable[[Prospect], float]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What can be said now: nothing yet, nothing ever, or the latest that was worked out."""
+
+    state: Literal["unknown", "unavailable", "known"]
+    asymmetry: float | None = None  # None where no asymmetry could be found
+    working: bool = False  # something newer is on its way
+
+
+class Preview:
+    """Remembers what could be found, and works out the latest question in a thread.
+
+    Parameters
+    ----------
+    prepare : callable
+        Returns what works questions out; called in the thread, once, as it takes a while.
+    """
+
+    def __init__(self, prepare: Callable[[], Detect]) -> None:
+        self._prepare = cache(prepare)
+        self._broken = False
+        self._known: dict[Prospect, float | None] = {}
+        self._asked: Prospect | None = None
+        self._last = View("unknown")
+        self._working = False
+        self._lock = threading.Lock()
+
+    def ask(self, prospect: Prospect) -> View:
+        """Return what is known of it; until it is, what was last known of others."""
+        with self._lock:
+            if prospect in self._known:
+                self._last = View("known", self._known[prospect])
+                return self._last
+            if self._broken:
+                return View("unavailable")
+            self._asked = prospect
+            if not self._working:
+                self._working = True
+                threading.Thread(target=self._work, daemon=True).start()
+            return replace(self._last, working=True)
+
+    def _work(self) -> None:
+        """Work until nothing new is asked; questions overtaken meanwhile are left out."""
+        while True:
+            found = None
+            with self._lock:
+                prospect = self._asked
+                if prospect is None or prospect in self._known or self._broken:
+                    self._working = False
+                    return
+            try:
+                detect = self._prepare()
+                with suppress(InputError):
+                    found = detect(prospect)
+            except Exception:  # a preview is an extra: whatever goes wrong, the session goes on
+                with self._lock:
+                    self._broken = True
+                continue
+            with self._lock:
+                self._known[prospect] = found
 
 
 # Fewer repeats than this say nothing about consistency.
@@ -78,27 +173,24 @@ def running_line(n_own: int, n_rows: int, preview: View, *, alone: bool = True) 
 def opening_lines(session: "Session") -> list[str]:
     """Return what to know before anyone is asked: what experts see, and what they cannot."""
     lines = information_lines(session.plan)
-    hidden = hidden_line(session.plan, session.table.column_names)
-    if hidden is not None:
-        lines.append(hidden)
+    lines += hidden_lines(session.plan, session.table.column_names)
     cases = session.plan.cases
     without = session.showing.n_without_picture(session.table, cases)
     if without:
         lines.append(
             f"Warning: {without} of {len(cases)} cases name a picture that cannot be shown: it is "
-            f"not in {session.showing.folders[0]}, larger than {LARGEST / 1e6:g} MB, or no picture."
+            f"not in {session.showing.folder}, larger than {LARGEST / 1e6:g} MB, or no picture."
         )
     return lines
 
 
-def closing_lines(plan: SessionPlan, found: Findings) -> list[str]:
+def closing_lines(plan: SessionPlan, known: Judgement) -> list[str]:
     """Return what to know of the files that a session ends in."""
-    return [*judgement_lines(found), *information_lines(plan)]
+    return [*judgement_lines(known), *information_lines(plan)]
 
 
-def judgement_lines(found: Findings) -> list[str]:
+def judgement_lines(known: Judgement) -> list[str]:
     """Return what the answers say about the experts' judgement."""
-    known = found.judgement
     lines = []
     if known.consistency is None:
         lines.append("No toss-up has come back yet, so little is known of how surely it is one.")
@@ -117,8 +209,8 @@ def judgement_lines(found: Findings) -> list[str]:
         lines.append(
             f"Of one expert's toss-ups, another expert saw {known.agreement:.0%} as one too."
         )
-    if found.toss_ups:
-        widest = max(known.tolerance(toss_up) for toss_up in found.toss_ups)
+    if known.toss_ups:
+        widest = max(known.tolerance(toss_up) for toss_up in known.toss_ups)
         lines.append(
             f"A toss-up is taken as known to ±{widest:.2f}, and all of them together to "
             f"±{known.shared_tolerance:.2f}."
@@ -195,23 +287,24 @@ class Session:
         question = self.question(expert, given)
         if question is None or (question.number, question.case) != (number, case):
             return False
-        return self.store.add(
-            expert,
-            number,
+        answer = Answer(
+            expert=expert,
             case=case,
             occasion=question.occasion,
             verdict=verdict,
             chance=chance,
+            time=utc_now(),
         )
+        return self.store.add(number, answer)
 
-    def findings(self) -> Findings:
+    def judgement(self) -> Judgement:
         """Return what all answers so far amount to."""
-        return findings(self.store.answers(), self.plan, self.unseen_lean)
+        answers, breadth = self.store.answers(), self.plan.breadth
+        return judge(answers, breadth=breadth, unseen_lean=self.unseen_lean)
 
     def running_line(self, expert: str) -> tuple[str, bool]:
         """Return the line under an expert's question, and whether more is being worked out."""
-        found = self.findings()
-        prospect = Prospect.of(len(found.toss_ups), found.judgement)
+        prospect = Prospect.of(self.judgement())
         view = View("unknown") if prospect is None else self.preview.ask(prospect)
         own = len(toss_ups(self.store.answers(expert)))
         alone = len(self.store.experts()) < 2
@@ -219,9 +312,8 @@ class Session:
 
     def export(self) -> list[Path]:
         """Write the raw answers, and anchors where there are toss-ups; return what was written."""
-        answers = self.store.answers()
-        write_answers(self.outputs.answers, answers, self.plan)
-        found = self.findings()
+        write_answers(self.outputs.answers, self.store.answers(), self.plan)
+        found = self.judgement()
         if not found.toss_ups:
             return [self.outputs.answers]
         anchors = anchor_table(self.table, self.plan.features, found)
@@ -320,7 +412,7 @@ def open_session(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False)
     plan = store.plan
     return Session(
         table=table,
-        showing=Showing(plan.shown, (wishes.images or wishes.data.resolve().parent,)),
+        showing=Showing(plan.shown, wishes.images or wishes.data.resolve().parent),
         store=store,
         outputs=outputs,
         preview=Preview(partial(_detector, table, plan)),
@@ -350,15 +442,14 @@ def _open_store(table: "pa.Table", wishes: Wishes, must_exist: bool) -> Store:
 def _plan(table: "pa.Table", wishes: Wishes) -> SessionPlan:
     """Choose the cases of a session as wished for."""
     features = _features(table, wishes)
+    numbers = {"n_cases": wishes.n_cases, "n_repeats": wishes.n_repeats, "seed": wishes.seed}
     return plan_session(
         table,
         label=wishes.label,
         features=features,
-        shown=choose_columns(table, wishes.label, wishes.show or features, str(wishes.data)),
+        shown=choose_columns(table, wishes.label, wishes.show or features, wishes.data),
         positive=wishes.positive,
-        n_cases=N_CASES if wishes.n_cases is None else wishes.n_cases,
-        n_repeats=N_REPEATS if wishes.n_repeats is None else wishes.n_repeats,
-        seed=SEED if wishes.seed is None else wishes.seed,
+        **{name: number for name, number in numbers.items() if number is not None},
     )
 
 
@@ -391,7 +482,7 @@ def _detector(table: "pa.Table", plan: SessionPlan) -> Detect:
     some = table.take(np.arange(0, table.num_rows, step)) if step > 1 else table
     features, labels = some.select(list(plan.features)), some[plan.label].to_numpy()
     with warnings.catch_warnings():
-        # Flip rates taken as 0 where the rows cannot tell: an preview need not be exact.
+        # Flip rates taken as 0 where the rows cannot tell: a preview need not be exact.
         warnings.simplefilter("ignore", ImprecisionWarning)
         world = data_world(features, labels, positive=plan.positive)
 
@@ -402,7 +493,7 @@ def _detector(table: "pa.Table", plan: SessionPlan) -> Detect:
             n_anchors=prospect.n_anchors,
             tolerance=prospect.tolerance,
             shared_tolerance=prospect.shared_tolerance,
-            runs=0,  # an preview need not be exact, but quick
+            runs=0,  # a preview need not be exact, but quick
         )
 
     return detect

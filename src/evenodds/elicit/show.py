@@ -1,9 +1,10 @@
-"""How a case is shown: each cell as a person would see it, pictures from allowed folders."""
+"""How a case is shown: each cell as a person would see it, pictures from one folder."""
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 # Kinds of picture a browser shows and that cannot carry script: how they begin, how they end.
 KINDS = {
-    "image/png": (b"\x89PNG\r\n\x1a\n", (".png",)),
-    "image/jpeg": (b"\xff\xd8\xff", (".jpg", ".jpeg")),
-    "image/gif": (b"GIF8", (".gif",)),
-    "image/webp": (b"RIFF", (".webp",)),
+    "image/png": (rb"\x89PNG\r\n\x1a\n", (".png",)),
+    "image/jpeg": (rb"\xff\xd8\xff", (".jpg", ".jpeg")),
+    "image/gif": (rb"GIF8", (".gif",)),
+    "image/webp": (rb"RIFF....WEBP", (".webp",)),
 }
 SUFFIXES = tuple(suffix for _, suffixes in KINDS.values() for suffix in suffixes)
 LARGEST = 50_000_000
@@ -39,34 +40,25 @@ def looks_like_image(value: object) -> bool:
     return isinstance(value, str) and value.lower().endswith(SUFFIXES)
 
 
-def find_image(value: object, folders: tuple[Path, ...]) -> Image | None:
-    """Return the picture a cell names, if it is one and lies within one of the folders.
+def find_image(value: object, folder: Path) -> Image | None:
+    """Return the picture a cell names, if it is one and lies within the folder.
 
     Links are followed first, so none leads outside; name and content must agree.
     """
     if not isinstance(value, str) or not looks_like_image(value) or "\0" in value:
         return None
-    for folder in folders:
-        try:
-            path = (folder / value).resolve(strict=True)
-            inside = path.is_relative_to(folder.resolve(strict=True))
-            if not inside or not path.is_file() or path.stat().st_size > LARGEST:
-                continue
-            with path.open("rb") as file:
-                start = file.read(12)
-        except OSError:
-            continue
-        kind = _kind(path.suffix.lower(), start)
-        if kind is not None:
-            return Image(path, kind)
-    return None
-
-
-def _kind(suffix: str, start: bytes) -> str | None:
-    """Return the kind of picture where the name and the first bytes agree on it."""
+    try:
+        path = (folder / value).resolve(strict=True)
+        inside = path.is_relative_to(folder.resolve(strict=True))
+        if not inside or not path.is_file() or path.stat().st_size > LARGEST:
+            return None
+        with path.open("rb") as file:
+            start = file.read(12)
+    except OSError:
+        return None
     for kind, (beginning, suffixes) in KINDS.items():
-        if suffix in suffixes and start.startswith(beginning):
-            return kind if kind != "image/webp" or start[8:] == b"WEBP" else None
+        if path.suffix.lower() in suffixes and re.match(beginning, start, re.DOTALL):
+            return Image(path, kind)
     return None
 
 
@@ -95,7 +87,7 @@ class Showing:
     """Which columns experts see, and where pictures may come from."""
 
     columns: tuple[str, ...]
-    folders: tuple[Path, ...]
+    folder: Path
 
     def cells(self, table: "pa.Table", row: int) -> list[Cell]:
         """Return a case as it is shown."""
@@ -110,7 +102,7 @@ class Showing:
 
     def _cell(self, place: int, name: str, value: Any) -> Cell:
         # A file's name may tell the label, so neither it nor its path is ever shown.
-        if find_image(value, self.folders) is not None:
+        if find_image(value, self.folder) is not None:
             return Cell(place, name, "picture", "")
         if looks_like_image(value):
             return Cell(place, name, "missing", NO_PICTURE)
@@ -126,17 +118,14 @@ def as_words(value: Any) -> tuple[Kind, str]:
         return "words", "yes" if value else "no"
     if isinstance(value, int | float | Decimal):
         return "number", _number(value)
-    text = _day(value) if isinstance(value, date) else str(value).strip()
+    text = str(value).strip()
+    if isinstance(value, date):
+        # The time of day where there is one.
+        by_day = not isinstance(value, datetime) or value.time().replace(microsecond=0) == time()
+        text = value.strftime("%Y-%m-%d" if by_day else "%Y-%m-%d %H:%M")
     if not text:
         return "missing", NOT_RECORDED
     return ("text" if len(text) > LONG or "\n" in text else "words"), text
-
-
-def _day(value: date) -> str:
-    """Return a date, and the time of day where there is one."""
-    if isinstance(value, datetime) and (value.hour, value.minute, value.second) != (0, 0, 0):
-        return value.strftime("%Y-%m-%d %H:%M")
-    return value.strftime("%Y-%m-%d")
 
 
 def _number(value: float | Decimal) -> str:
@@ -157,12 +146,11 @@ def _number(value: float | Decimal) -> str:
 
 
 def choose_columns(
-    table: "pa.Table", label: str, show: tuple[str, ...], source: str
+    table: "pa.Table", label: str, show: tuple[str, ...], source: Path
 ) -> tuple[str, ...]:
     """Return the columns to show, refusing the label and what gives it away."""
-    names = table.column_names
     for name in show:
-        check_column(name, names, source)
+        check_column(name, table.column_names, source)
     if label in show:
         raise InputError(
             f"--show names {label!r}, the label: experts judge a case without knowing it."

@@ -1,16 +1,27 @@
-"""Answers on disk: one SQLite file, one transaction an answer, nothing lost by a crash."""
+"""Answers on disk: one SQLite file, one transaction an answer, nothing lost by a crash.
 
+From it come the files of a session: anchors that a test takes as they are, and the raw answers
+beside them.
+"""
+
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.answers import Answer, Judgement, Verdict
 from evenodds.elicit.plan import SessionPlan
 from evenodds.errors import InputError, StorageError
+from evenodds.files import check_writable, whole_file, write_csv
+from evenodds.validation import join_quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SCHEMA = (
     "CREATE TABLE sitting (version INTEGER NOT NULL, record TEXT NOT NULL)",
@@ -29,7 +40,8 @@ SCHEMA = (
 VERSION = 2
 # Seconds to wait for another writer; the page of everybody waits meanwhile.
 PATIENCE = 2
-COLUMNS = 'expert, "case", occasion, verdict, chance, time'
+NAMES = [field.name for field in fields(Answer)]
+COLUMNS = ", ".join(f'"{name}"' for name in NAMES)
 
 
 class Store:
@@ -98,23 +110,15 @@ class Store:
         connection.close()
         return begun
 
-    def add(
-        self,
-        expert: str,
-        number: int,
-        *,
-        case: int,
-        occasion: int,
-        verdict: Verdict,
-        chance: float | None,
-    ) -> bool:
-        """Keep an answer, if the expert has given `number` before; False if it came twice."""
+    def add(self, number: int, answer: Answer) -> bool:
+        """Keep an answer, if its expert has given `number` before; False if it came twice."""
         with self._writing():
-            if self._count(expert) != number:
+            if self._count(answer.expert) != number:
                 return False
+            given = asdict(answer).values()
+            places = ", ".join("?" * len(given))
             self._connection.execute(
-                f"INSERT INTO answers ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-                (expert, case, occasion, verdict.value, chance, _now()),
+                f"INSERT INTO answers ({COLUMNS}) VALUES ({places})", tuple(given)
             )
         return True
 
@@ -126,19 +130,17 @@ class Store:
             self._connection.execute(
                 "UPDATE answers SET undone = ? WHERE id = "
                 "(SELECT max(id) FROM answers WHERE expert = ? AND undone IS NULL)",
-                (_now(), expert),
+                (utc_now(), expert),
             )
         return True
 
     def answers(self, expert: str | None = None) -> list[Answer]:
         """Return standing answers in the order they were given, of one expert or of all."""
-        chosen = "" if expert is None else "AND expert = ?"
-        rows = self._read(
-            f"SELECT {COLUMNS} FROM answers WHERE undone IS NULL {chosen} ORDER BY id",
-            *(() if expert is None else (expert,)),
-        )
+        chosen = "undone IS NULL AND (?1 IS NULL OR expert = ?1)"
+        rows = self._read(f"SELECT {COLUMNS} FROM answers WHERE {chosen} ORDER BY id", expert)
         try:
-            return [_answer(row) for row in rows]
+            answers = [dict(zip(NAMES, row, strict=True)) for row in rows]
+            return [Answer(**{**row, "verdict": Verdict(row["verdict"])}) for row in answers]
         except ValueError as error:
             raise StorageError(f"{self.path} is damaged: {error}.") from None
 
@@ -155,7 +157,7 @@ class Store:
         query = "SELECT count(*) FROM answers WHERE expert = ? AND undone IS NULL"
         return int(self._connection.execute(query, (expert,)).fetchone()[0])
 
-    def _read(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+    def _read(self, query: str, *values: str | None) -> list[tuple[Any, ...]]:
         with _told(self.path, "cannot be read"):
             return self._connection.execute(query, values).fetchall()
 
@@ -163,18 +165,6 @@ class Store:
     def _writing(self) -> Iterator[None]:
         with _told(self.path, "cannot be written"), _transaction(self._connection):
             yield
-
-
-def _answer(row: tuple[Any, ...]) -> Answer:
-    expert, case, occasion, verdict, chance, time = row
-    return Answer(
-        expert=expert,
-        case=case,
-        occasion=occasion,
-        verdict=Verdict(verdict),
-        chance=chance,
-        time=time,
-    )
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -223,5 +213,70 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _now() -> str:
+def utc_now() -> str:
+    """Return the time, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+ANCHOR_FILES = (".parquet", ".pq", ".csv", ".tsv")
+ANSWER_FILES = (".csv", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where a session is written to."""
+
+    anchors: Path
+    answers: Path
+
+    def __post_init__(self) -> None:
+        for path, kinds in ((self.anchors, ANCHOR_FILES), (self.answers, ANSWER_FILES)):
+            if path.suffix.lower() not in kinds:
+                raise InputError(f"{path} must end in {join_quoted(kinds, 'or')}.")
+            check_writable(path)
+        if self.anchors.resolve() == self.answers.resolve():
+            raise InputError(f"--out and --raw are both {self.anchors}: name two files.")
+
+
+def anchor_table(table: "pa.Table", features: Sequence[str], found: Judgement) -> "pa.Table":
+    """Return the toss-ups with their features, and what a test needs to know of each."""
+    import pyarrow as pa
+
+    if not found.toss_ups:
+        raise InputError("no case was called a toss-up, so there are no anchors to write yet.")
+    chosen = table.select(list(features)).take([toss_up.case for toss_up in found.toss_ups])
+    stated = {
+        "posterior": [toss_up.posterior for toss_up in found.toss_ups],
+        "tolerance": [found.tolerance(toss_up) for toss_up in found.toss_ups],
+        "shared_tolerance": [found.shared_tolerance] * len(found.toss_ups),
+    }
+    for name, values in stated.items():
+        chosen = chosen.append_column(name, pa.array(values, pa.float64()))
+    return chosen
+
+
+def write_anchors(path: Path, anchors: "pa.Table") -> None:
+    """Write anchors as the file's name asks; private, as the data they come from may be."""
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        from pyarrow import parquet
+
+        with whole_file(path, private=True) as file:
+            parquet.write_table(anchors, file.buffer)
+        return
+    rows = (row.values() for row in anchors.to_pylist())
+    delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+    write_csv(path, anchors.column_names, rows, delimiter=delimiter, private=True)
+
+
+def write_answers(path: Path, answers: Sequence[Answer], plan: SessionPlan) -> None:
+    """Write every standing answer, one a line, with expert, time and row number."""
+    said = {"negative": plan.negative, "positive": plan.positive}
+    rows: list[dict[str, Any]] = [
+        {**asdict(answer), "answer": said.get(answer.verdict.value, answer.verdict.value)}
+        for answer in answers
+    ]
+    if path.suffix.lower() == ".jsonl":
+        with whole_file(path, private=True) as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return
+    write_csv(path, [*NAMES, "answer"], (row.values() for row in rows), private=True)

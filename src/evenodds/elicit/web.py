@@ -177,15 +177,13 @@ class Pages:
     async def answer(self, request: Request) -> Response:
         """Keep an answer, then show the next case."""
         expert, form = self._expert(request), await _form(request)
-        number, case = _whole(form.get("number", "")), _whole(form.get("case", ""))
-        verdict = form.get("verdict", "")
-        if verdict not in set(Verdict) or number is None or case is None:
+        number, case, verdict = _number(form, "number"), _number(form, "case"), form.get("verdict")
+        if verdict not in set(Verdict):
             raise HTTPException(400, NOT_OURS)
         chance = _chance(form.get("chance", ""))
-        kept = self.session.answer(
+        if not self.session.answer(
             expert, number=number, case=case, verdict=Verdict(verdict), chance=chance
-        )
-        if not kept:
+        ):
             raise HTTPException(
                 409,
                 "Your answer was NOT saved: answers were given or taken back since this case was "
@@ -197,10 +195,7 @@ class Pages:
     async def undo(self, request: Request) -> Response:
         """Take the last answer back, then show its case again."""
         expert, form = self._expert(request), await _form(request)
-        number = _whole(form.get("number", ""))
-        if number is None:
-            raise HTTPException(400, NOT_OURS)
-        self.session.store.undo(expert, number)
+        self.session.store.undo(expert, _number(form, "number"))
         return self._to(expert)
 
     async def rest(self, request: Request) -> Response:
@@ -220,7 +215,7 @@ class Pages:
         if case not in self.session.plan.cases or column is None or column >= len(columns):
             raise HTTPException(404, "There is no such picture.")
         value = self.session.table[columns[column]][case].as_py()
-        image = find_image(value, self.session.showing.folders)
+        image = find_image(value, self.session.showing.folder)
         if image is None:
             raise HTTPException(404, "There is no such picture.")
         return FileResponse(image.path, media_type=image.kind)
@@ -247,7 +242,7 @@ class Pages:
         return self._page("sorry.html", status=503, message=message)
 
     def _ending(self, expert: str, answered: list[Answer], *, finished: bool) -> Response:
-        found = self.session.findings()
+        found = self.session.judgement()
         return self._page(
             "rest.html",
             expert=expert,
@@ -294,6 +289,14 @@ async def _form(request: Request) -> dict[str, str]:
 def _whole(text: str) -> int | None:
     """Read a number as the page writes it; None if it is none, or longer than any of ours."""
     return int(text) if text.isdecimal() and len(text) <= 12 else None
+
+
+def _number(form: dict[str, str], name: str) -> int:
+    """Read a number that every form of the page holds."""
+    number = _whole(form.get(name, ""))
+    if number is None:
+        raise HTTPException(400, NOT_OURS)
+    return number
 
 
 def _chance(text: str) -> float | None:

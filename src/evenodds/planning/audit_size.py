@@ -31,7 +31,7 @@ from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
-from evenodds.planning.paper_power import Centre
+from evenodds.planning.expected_data import Centre
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
 
 # The whole data is taken as this many times the audit: its counts are nearly exact.

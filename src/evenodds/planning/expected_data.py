@@ -2,32 +2,52 @@
 
 Each row counts as positive with the probability that it is labelled so, and as negative
 with the rest. The statistic of such data is where the statistic of real data is centred
-(O'Brien 1986, Proc. 11th SUGI, 778-784; theory page, "Power").
+(O'Brien 1986, Proc. 11th SUGI, 778-784; theory page, "Power"). The paper's test is also planned
+from its summary numbers: with ``v`` the variance of the mean posterior at the anchors, it rejects
+when that mean is further than ``z_c sqrt(v)`` from 1/2, and under class-conditional noise the mean
+is centred at ``1/2 + shift`` instead, with a variance of its own.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtr, ndtri
 
 from evenodds.anchors import Anchors
 from evenodds.errors import InputError
 from evenodds.inference.method import Method
 from evenodds.inference.noise_aware import FittedRows, boundary_direction, joint_direction
 from evenodds.inference.null_fits import AnchorEquations, NullFits, equal_weights
+from evenodds.inference.profile import Alternative
 from evenodds.inference.wald import Wald
 from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.logistic import LogisticFit, fit_rows
 from evenodds.model.noisy_fit import NoisyFit, climb_noisy
 from evenodds.noise import ClassConditionalNoise, UniformNoise
-from evenodds.planning.paper_power import Centre
 from evenodds.rows.base import Rows
 from evenodds.rows.memory import read_rows
 from evenodds.simulation.world import World
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, check_between, check_whole
 
 MOST_ANCHORS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Centre:
+    """Where a statistic is centred, and its standard deviation."""
+
+    mean: float
+    spread: float = 1.0
+
+    def power(self, significance: float, alternative: Alternative) -> float:
+        """Return the probability that the statistic rejects."""
+        tail = significance / 2 if alternative == "two-sided" else significance
+        critical = float(-ndtri(tail))
+        above = float(ndtr((self.mean - critical) / self.spread))
+        below = float(ndtr((-self.mean - critical) / self.spread))
+        return {"two-sided": above + below, "greater": above, "less": below}[alternative]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +82,19 @@ class AnchorPlan:
     shared_tolerance: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Centres(Protocol):
+    """Where the statistic of a test is centred, under some noise."""
+
+    def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
+        """Return the centres for a number of rows, one a typical set of anchors."""
+
+
 class Examples:
     """Cases and toss-ups that stand for a world, always the same for a seed."""
 
-    world: World
-    seed: int
-    features: FloatArray
-    grain: Grain = FINE
-
-    @classmethod
-    def of(cls, world: World, n: int, seed: int, grain: Grain = FINE) -> "Examples":
-        """Draw n cases from a world."""
-        features = world.draw_features(n, np.random.default_rng([seed, 0]))
-        return cls(world, seed, features, grain)
+    def __init__(self, world: World, n: int, seed: int, grain: Grain = FINE) -> None:
+        self.world, self.seed, self.grain = world, seed, grain
+        self.features = world.draw_features(n, np.random.default_rng([seed, 0]))
 
     def rows(self, noise: ClassConditionalNoise) -> Rows:
         """Return every case with both labels, weighted by their probabilities."""
@@ -86,8 +105,10 @@ class Examples:
             sample_weight=np.concatenate([chance, 1 - chance]),
         )
 
-    def share(self, n_rows: float) -> float:
+    def share(self, n_rows: float | None) -> float:
         """Return how many examples stand for one row; copies of a case carry no news."""
+        if n_rows is None:
+            raise ValueError("a world has no number of rows")  # which check_rows sees to
         return len(self.features) * self.world.row_copies / n_rows
 
     def anchor_sets(self, plan: AnchorPlan, *, erring: bool) -> Iterator[Anchors]:
@@ -100,12 +121,8 @@ class Examples:
         grain = self.grain
         for number in range(max(grain.fewest_sets, grain.single_sets // plan.n_anchors)):
             rng = np.random.default_rng([self.seed, 1, number])
-            drawn = self.world.draw_anchors(
-                MOST_ANCHORS,
-                rng,
-                tolerance=tolerance if erring else 0.0,
-                shared_tolerance=shared if erring else 0.0,
-            )
+            errors = {"tolerance": tolerance, "shared_tolerance": shared} if erring else {}
+            drawn = self.world.draw_anchors(MOST_ANCHORS, rng, **errors)
             points = drawn.points[: plan.n_anchors]
             yield Anchors(points, tolerance=tolerance, shared_tolerance=shared)
 
@@ -122,7 +139,7 @@ class NoiseAwareCentres:
         grain: Grain = FINE,
     ) -> None:
         self.method = method
-        self.examples = Examples.of(world, grain.noise_aware_rows, seed, grain)
+        self.examples = Examples(world, grain.noise_aware_rows, seed, grain)
         rows = self.examples.rows(noise)
         self.fitted = FittedRows.of(rows)
         self.clean = fit_rows(self.examples.rows(UniformNoise(0.0)))
@@ -136,22 +153,20 @@ class NoiseAwareCentres:
                 "these cases are too few, or too cleanly separated, to plan from: no curve with "
                 "noise could be fitted to them. Give a larger pilot sample."
             )
-        self._sets: dict[AnchorPlan, list[Anchors]] = {}
-        self._known: dict[tuple[float, AnchorPlan], list[Centre]] = {}
+        self._sets: dict[AnchorPlan, list[Anchors | None]] = {}
+        self._known: dict[tuple[float | None, AnchorPlan], list[Centre]] = {}
 
-    def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
+    def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
         if (n_rows, plan) not in self._known:
             share = self.examples.share(n_rows)
-            sets: list[Anchors | None] = [None]
-            if plan.n_anchors > 0:
-                if plan not in self._sets:
-                    self._sets[plan] = self._typical_sets(plan)
-                sets = [*self._sets[plan]]
-            self._known[n_rows, plan] = [self._centre(anchors, share) for anchors in sets]
+            if plan not in self._sets:
+                self._sets[plan] = self._typical_sets(plan) if plan.n_anchors else [None]
+            found = [self._centre(anchors, share) for anchors in self._sets[plan]]
+            self._known[n_rows, plan] = found
         return self._known[n_rows, plan]
 
-    def _typical_sets(self, plan: AnchorPlan) -> list[Anchors]:
+    def _typical_sets(self, plan: AnchorPlan) -> list[Anchors | None]:
         """Return sets of anchors spread evenly over all, in the order of how much they can show.
 
         How well a curve without noise is known at the mean anchor ranks the sets much as the
@@ -166,31 +181,21 @@ class NoiseAwareCentres:
         return [sets[number] for number in order[step // 2 :: step]]
 
     def _centre(self, anchors: Anchors | None, share: float) -> Centre:
-        equations = self._equations(anchors)
+        problem = self.fitted.problem
+        points = np.empty((0, problem.rows.n_features)) if anchors is None else anchors.points
+        equations = AnchorEquations.of(anchors, points, problem)
+        if anchors is not None and not self.method.reads_shape:  # it sees their mean alone
+            equations = equations.averaged(equal_weights(len(anchors)))
         # Few examples stand for many rows: the anchors' word is weakened to match, and the
         # variance of the curve is that of the rows.
         evidence = equations.evidence().scaled(share)
-        fit = self._fit(evidence)
+        fit = climb_noisy(problem, evidence, 0.0, self.start.point, problem.last_gain)
         if self.method.reads_shape:
             return Centre(joint_direction(fit, evidence).z / float(np.sqrt(share)))
         here = boundary_direction(fit, equations)
         of_anchors = float(equations.covariance[0, 0])
         of_curve = (here.standard_error**2 - of_anchors) * share
         return Centre(here.distance / float(np.sqrt(of_curve + of_anchors)))
-
-    def _equations(self, anchors: Anchors | None) -> AnchorEquations:
-        """Return what the anchors say; the boundary test sees their mean alone."""
-        problem = self.fitted.problem
-        points = np.empty((0, problem.rows.n_features)) if anchors is None else anchors.points
-        equations = AnchorEquations.of(anchors, points, problem)
-        if anchors is None or self.method.reads_shape:
-            return equations
-        return equations.averaged(equal_weights(len(anchors)))
-
-    def _fit(self, evidence: Evidence) -> NoisyFit:
-        """Return the null fit with this evidence."""
-        problem = self.fitted.problem
-        return climb_noisy(problem, evidence, 0.0, self.start.point, problem.last_gain)
 
 
 class WaldCentres:
@@ -209,7 +214,7 @@ class WaldCentres:
         seed: int,
         grain: Grain = FINE,
     ) -> None:
-        self.examples = Examples.of(world, grain.wald_rows, seed, grain)
+        self.examples = Examples(world, grain.wald_rows, seed, grain)
         rows = self.examples.rows(noise)
         self.robust: LogisticFit = fit_rows(rows, covariance="sandwich")
         # The fit as the test sees it; where cases are copied it knows the groups.
@@ -217,7 +222,7 @@ class WaldCentres:
         self.fit: LogisticFit = self.robust if sandwich else fit_rows(rows)
         self._at_sets: dict[AnchorPlan, tuple[FloatArray, FloatArray, FloatArray]] = {}
 
-    def at(self, n_rows: float, plan: AnchorPlan) -> list[Centre]:
+    def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
         share = self.examples.share(n_rows)
         if plan not in self._at_sets:
@@ -250,14 +255,109 @@ class WaldCentres:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorVariance:
+    """Variance of the mean posterior for random anchors on the boundary.
+
+    Parameters
+    ----------
+    single : float
+        Expected variance with one anchor.
+    floor : float, default 0
+        Variance at the centre of the anchor region. Every anchor carries the intercept,
+        so averaging anchors cannot remove it: ``v_k = floor + (single - floor) / k``.
+    n_rows : int, optional
+        Number of rows these variances are for; with more rows they shrink in proportion.
+    """
+
+    single: float
+    floor: float = 0.0
+    n_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        check_between(self.single, "single", 0, np.inf, closed="neither")
+        check_between(self.floor, "floor", 0, self.single)
+        if self.n_rows is not None:
+            check_whole(self.n_rows, "n_rows", at_least=1)
+
+    def of(self, n_anchors: int, n_rows: float | None = None) -> float:
+        """Return the expected variance with this many anchors, and rows where they are given."""
+        k = check_whole(n_anchors, "n_anchors", at_least=1)
+        variance = self.floor + (self.single - self.floor) / k
+        if n_rows is None:
+            return variance
+        if self.n_rows is None:
+            raise InputError(
+                "AnchorVariance has no n_rows, so how its variance shrinks with more rows is "
+                "unknown: say how many rows it is for."
+            )
+        return variance * self.n_rows / n_rows
+
+
+def wald_centre(
+    noise: ClassConditionalNoise, variance: float, anchor_variance: float = 0.0
+) -> Centre:
+    r"""Return where z(0) of the paper's test is centred, and its spread.
+
+    Parameters
+    ----------
+    noise : ClassConditionalNoise
+        The flip rates.
+    variance : float
+        Variance of the mean posterior at the anchors under the null, from the fitted
+        curve alone: the paper's v, or `AnchorVariance.of`.
+    anchor_variance : float, default 0
+        Variance of the mean of the stated posteriors: ``tolerance^2 / (3 k)`` plus
+        ``shared_tolerance^2 / 3``.
+
+    Notes
+    -----
+    With :math:`v` the null variance, :math:`\tilde v` that under the noise, and
+    :math:`h = (\beta - \alpha) / 2` the shift, as in the paper (a plain logistic curve settles
+    further out: theory page, "Corrections"), the probability of a type II error is
+
+    .. math:: b = \Phi\!\left(\frac{z_c \sqrt v - h}{\sqrt{\tilde v}}\right)
+                - \Phi\!\left(\frac{-z_c \sqrt v - h}{\sqrt{\tilde v}}\right).
+
+    Examples
+    --------
+    >>> from evenodds.noise import ClassConditionalNoise
+    >>> centre = wald_centre(ClassConditionalNoise(0.3, 0.1), variance=0.001)
+    >>> round(centre.power(0.05, "two-sided"), 2)
+    0.89
+    """
+    # p (1 - p) at the anchor, relative to its 1/4 under the null, scales the curve's error.
+    relative_slope = (1 - noise.asymmetry**2) ** 2
+    signal = (1 - noise.alpha - noise.beta) ** 2
+    null_error = float(np.sqrt(variance + anchor_variance))
+    noisy_error = float(np.sqrt(variance * relative_slope + signal * anchor_variance))
+    return Centre(noise.asymmetry / 2 / null_error, noisy_error / null_error)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryCentres:
+    """Where z(0) of the paper's test is centred, from its summary numbers."""
+
+    variance: AnchorVariance
+    noise: ClassConditionalNoise
+
+    def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
+        """Return the centre for a number of rows, or for those that the numbers are for."""
+        curve = self.variance.of(plan.n_anchors, n_rows)
+        own, shared = plan.tolerance**2 / (3 * plan.n_anchors), plan.shared_tolerance**2 / 3
+        return [wald_centre(self.noise, curve, own + shared)]
+
+
 def centres(
-    world: World,
+    design: World | AnchorVariance,
     noise: ClassConditionalNoise,
     method: Method,
     seed: int,
     grain: Grain = FINE,
-) -> NoiseAwareCentres | WaldCentres:
+) -> Centres:
     """Return where a test's statistic is centred, as a function of rows and anchors."""
+    if isinstance(design, AnchorVariance):
+        return SummaryCentres(design, noise)
     if isinstance(method, Wald):
-        return WaldCentres(world, noise, method, seed, grain)
-    return NoiseAwareCentres(world, noise, method, seed, grain)
+        return WaldCentres(design, noise, method, seed, grain)
+    return NoiseAwareCentres(design, noise, method, seed, grain)

@@ -5,29 +5,27 @@ for are worked out. docs/planning.md says how often the interval holds the rows 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from evenodds.errors import EvenoddsError, InputError
-from evenodds.inference.method import Method
 from evenodds.inference.results import Result
-from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
-from evenodds.planning.expected_data import COARSE, MOST_ANCHORS
-from evenodds.planning.paper_power import AnchorVariance
-from evenodds.planning.power import (
+from evenodds.noise import ClassConditionalNoise, UniformNoise
+from evenodds.planning.expected_data import COARSE, MOST_ANCHORS, AnchorVariance
+from evenodds.planning.power import Unknown, rows_for, with_settings, work_out
+from evenodds.planning.question import (
     EXACT,
     RUNS,
     Design,
     Point,
     Question,
-    check_direction,
+    Settings,
     has_few_rows,
-    plan_power,
     read_question,
 )
-from evenodds.planning.solve import plan_anchors, plan_asymmetry, plan_rows, rows_for
 from evenodds.simulation.own_data import PilotWorld
 from evenodds.simulation.parallel import Progress
 from evenodds.simulation.rejection import RejectionRate, rejection_rate
@@ -65,6 +63,7 @@ class RowsRange:
     pilots: int
 
 
+@with_settings
 def sample_size_range(
     pilot: Design,
     noise: ClassConditionalNoise,
@@ -72,13 +71,8 @@ def sample_size_range(
     n_anchors: int,
     power: float = 0.8,
     level: float = LEVEL,
-    method: str | Method | None = None,
-    alternative: str = "two-sided",
-    tolerance: float = 0.05,
-    shared_tolerance: float | None = None,
-    significance: float = 0.05,
-    seed: int = 0,
     runs: int = RUNS,
+    **settings: Unpack[Settings],
 ) -> RowsRange:
     """Return how many rows a test needs, with the range that a pilot's own error leaves open.
 
@@ -96,22 +90,16 @@ def sample_size_range(
     planned from by the formula; the interval holds the middle of what they ask for. A pilot of
     few positives says little: its range may span a factor of ten.
     """
-    question = read_question(
-        pilot,
-        method=method,
-        alternative=alternative,
-        tolerance=tolerance,
-        shared_tolerance=shared_tolerance,
-        significance=significance,
-        seed=seed,
-    )
+    question = read_question(pilot, **settings)
     wanted_level = check_between(level, "level", 0, 1, closed="neither")
     if not isinstance(question.design, PilotWorld):
         raise InputError(
             "a range of rows comes from the error of a labelled pilot: give data_world(X, y), or "
             "use sample_size."
         )
-    plan, corrected = plan_rows(question, noise, n_anchors=n_anchors, power=power, runs=runs)
+    plan, corrected = work_out(
+        question, "rows", noise=noise, n_anchors=n_anchors, power=power, runs=runs
+    )
     found = rows_range(corrected, plan, power, wanted_level)
     if found is None:
         raise InputError("no range can be worked out: no curve fits pilots drawn from this one.")
@@ -158,9 +146,12 @@ def _rows_of(question: Question, pilot: PilotWorld, plan: Point, wanted: float) 
     return math.inf if rows is None else rows
 
 
-T = TypeVar("T")
-Unknown = Literal["rows", "anchors", "asymmetry", "power"]
-
+UNKNOWNS: dict[Unknown, str] = {
+    "rows": "n_rows",
+    "anchors": "n_anchors",
+    "asymmetry": "noise",
+    "power": "power",
+}
 # Around the answer, rows and anchors are shown at these multiples.
 ROW_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 ANCHOR_FACTORS = (0.5, 1.0, 2.0, 4.0)
@@ -238,15 +229,10 @@ def make_plan(
     noise: ClassConditionalNoise | None = None,
     power: float | None = None,
     rate: float = 0.05,
-    method: str | Method | None = None,
-    alternative: str = "two-sided",
-    tolerance: float = 0.05,
-    shared_tolerance: float | None = None,
-    significance: float = 0.05,
-    seed: int = 0,
     runs: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
+    **settings: Unpack[Settings],
 ) -> Plan:
     """Work out the one quantity that is left out, from the others.
 
@@ -254,44 +240,25 @@ def make_plan(
     `power` None; `rate` is the flip rate of the class flipped less, where `noise` is unknown.
     With `runs`, the formula is corrected where rows are few, and the plan is simulated that often.
     """
-    effort = {
-        "runs": check_whole(runs, "runs", at_most=MOST_RUNS),
-        "workers": check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS),
+    check_whole(runs, "runs", at_most=MOST_RUNS)
+    check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS)
+    question = read_question(design, **settings)
+    given: dict[str, Any] = {
+        "n_rows": n_rows,
+        "n_anchors": n_anchors,
+        "noise": noise,
+        "power": power,
     }
-    question = read_question(
-        design,
-        method=method,
-        alternative=alternative,
-        tolerance=tolerance,
-        shared_tolerance=shared_tolerance,
-        significance=significance,
-        seed=seed,
-    )
-    unknown = _find_unknown(question, n_rows, n_anchors, noise, power)
-    if n_anchors is None:
-        point, question = plan_anchors(
-            question, _given(noise), n_rows=n_rows, power=_given(power), **effort
-        )
-    elif noise is None:
-        point, question = plan_asymmetry(
-            question, n_rows=n_rows, n_anchors=n_anchors, rate=rate, power=_given(power), **effort
-        )
-    elif unknown == "rows":
-        point, question = plan_rows(
-            question, noise, n_anchors=n_anchors, power=_given(power), **effort
-        )
-    else:
-        check_direction(question, check_noise(noise))
-        point, question = plan_power(question, noise, n_rows=n_rows, n_anchors=n_anchors, **effort)
-    n_rows, n_anchors, noise = point.n_rows, point.n_anchors, point.noise
-    rows, anchors = _around(n_rows, n_anchors)
-    uniform = UniformNoise((noise.alpha + noise.beta) / 2)
+    unknown = _find_unknown(question, given)
+    point, question = work_out(question, unknown, **given, rate=rate, runs=runs, workers=workers)
+    rows, anchors = _around(point)
+    uniform = UniformNoise((point.noise.alpha + point.noise.beta) / 2)
     simulated = level = None
-    if runs and _can_be_simulated(question, n_rows):
-        measure = _Measurement(question, n_rows or 0, n_anchors, runs, workers)
-        simulated = measure.of(noise, _half(progress, 0))
+    if runs and _can_be_simulated(question, point):
+        simulated = _simulate(question, point, runs, workers, _half(progress, 0))
         if simulated.runs == runs:  # an interrupt leaves fewer
-            level = measure.of(uniform, _half(progress, 1))
+            null = replace(point, noise=uniform)
+            level = _simulate(question, null, runs, workers, _half(progress, 1))
     return Plan(
         unknown=unknown,
         data=question.design.name if isinstance(question.design, World) else "summary numbers",
@@ -301,40 +268,26 @@ def make_plan(
         shared_tolerance=question.shared_tolerance,
         shared_is_default=question.shared_is_default,
         significance=question.significance,
-        n_rows=n_rows,
-        n_anchors=n_anchors,
-        noise=noise,
-        power=question.power(noise, n_rows, n_anchors),
+        n_rows=point.n_rows,
+        n_anchors=point.n_anchors,
+        noise=point.noise,
+        power=question.power(point.noise, point.n_rows, point.n_anchors),
         few_rows=has_few_rows(question, point),
         corrected=question.shortfall != EXACT,
-        rows_range=(
-            rows_range(question, point, _given(power), LEVEL) if unknown == "rows" else None
-        ),
-        false_alarms=question.power(uniform, n_rows, n_anchors),
+        rows_range=rows_range(question, point, power or 0, LEVEL) if unknown == "rows" else None,
+        false_alarms=question.power(uniform, point.n_rows, point.n_anchors),
         row_numbers=rows,
         anchor_numbers=anchors,
-        powers=tuple(tuple(question.power(noise, n, k) for k in anchors) for n in rows),
+        powers=tuple(tuple(question.power(point.noise, n, k) for k in anchors) for n in rows),
         simulated=simulated,
         level=level,
         interrupted=any(rate is not None and rate.runs < runs for rate in (simulated, level)),
     )
 
 
-def _find_unknown(
-    question: Question,
-    n_rows: int | None,
-    n_anchors: int | None,
-    noise: ClassConditionalNoise | None,
-    power: float | None,
-) -> Unknown:
+def _find_unknown(question: Question, given: Mapping[str, object]) -> Unknown:
     """Return what is left out, which must be exactly one."""
-    given: dict[Unknown, object] = {
-        "rows": n_rows,
-        "anchors": n_anchors,
-        "asymmetry": noise,
-        "power": power,
-    }
-    missing = [name for name, value in given.items() if value is None]
+    missing = [name for name, key in UNKNOWNS.items() if given[key] is None]
     # Summary numbers are for some rows already, so rows need not be said.
     if isinstance(question.design, AnchorVariance) and len(missing) == 2 and "rows" in missing:
         missing.remove("rows")
@@ -347,59 +300,41 @@ def _find_unknown(
     return missing[0]
 
 
-def _around(n_rows: int | None, n_anchors: int) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
+def _around(plan: Point) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
     """Return numbers of rows and of anchors around a plan."""
     rows: tuple[int | None, ...] = (None,)
-    if n_rows is not None:
-        rows = tuple(int(np.ceil(factor * n_rows)) for factor in ROW_FACTORS)
-    if n_anchors == 0:
+    if plan.n_rows is not None:
+        rows = tuple(int(np.ceil(factor * plan.n_rows)) for factor in ROW_FACTORS)
+    if plan.n_anchors == 0:
         return rows, (0,)
-    wanted = {max(1, min(int(factor * n_anchors), MOST_ANCHORS)) for factor in ANCHOR_FACTORS}
+    wanted = {max(1, min(int(factor * plan.n_anchors), MOST_ANCHORS)) for factor in ANCHOR_FACTORS}
     return rows, tuple(sorted(wanted))
 
 
-@dataclass(frozen=True, slots=True)
-class _Measurement:
-    """Simulates a plan under some noise."""
-
-    question: Question
-    n_rows: int
-    n_anchors: int
-    runs: int
-    workers: int
-
-    def of(self, noise: ClassConditionalNoise, progress: Progress | None) -> RejectionRate:
-        """Return how often the test rejects."""
-        asked = self.question
-        if not isinstance(asked.design, World):
-            raise TypeError("summary numbers cannot be simulated")
-        return rejection_rate(
-            asked.design,
-            noise,
-            n_rows=self.n_rows,
-            n_anchors=self.n_anchors,
-            method=asked.method,
-            alternative=asked.alternative,
-            tolerance=asked.tolerance,
-            shared_tolerance=asked.shared_tolerance,
-            significance=asked.significance,
-            runs=self.runs,
-            seed=asked.seed,
-            workers=self.workers,
-            progress=progress,
-        )
-
-
-def _can_be_simulated(question: Question, n_rows: int | None) -> bool:
+def _can_be_simulated(question: Question, plan: Point) -> bool:
     """Tell whether data can be drawn, in bearable time."""
-    return isinstance(question.design, World) and 0 < (n_rows or 0) <= MOST_SIMULATED_ROWS
+    return isinstance(question.design, World) and 0 < (plan.n_rows or 0) <= MOST_SIMULATED_ROWS
 
 
-def _given(value: T | None) -> T:
-    """Return what is not the unknown."""
-    if value is None:
-        raise InputError("a plan has one unknown, and this is not it.")
-    return value
+def _simulate(
+    asked: Question, plan: Point, runs: int, workers: int, progress: Progress | None
+) -> RejectionRate:
+    """Return how often the test rejects in simulated data."""
+    return rejection_rate(
+        asked.world,
+        plan.noise,
+        n_rows=plan.n_rows or 0,
+        n_anchors=plan.n_anchors,
+        method=asked.method,
+        alternative=asked.alternative,
+        tolerance=asked.tolerance,
+        shared_tolerance=asked.shared_tolerance,
+        significance=asked.significance,
+        runs=runs,
+        seed=asked.seed,
+        workers=workers,
+        progress=progress,
+    )
 
 
 def _half(progress: Progress | None, number: int) -> Progress | None:

@@ -1,219 +1,258 @@
-"""Before the data: how likely is a test to find what is there?
+"""Before the data: how likely is a test to find what is there, and what would it take?"""
 
-On exemplary data the curve is known as well as endless rows would know it. With few rows a
-parameter the fitted curve follows chance, and its statistic is centred nearer 0. How much
-depends on the world, the noise and the method, so it is measured where the plan is, and the plan
-is worked out again.
-"""
-
-import math
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NoReturn, TypeVar, Unpack
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtri
 
-from evenodds.errors import ImprecisionWarning, InputError
-from evenodds.inference.asymmetry import read_method
-from evenodds.inference.method import Method
-from evenodds.inference.profile import Alternative
-from evenodds.inference.results import check_alternative
-from evenodds.noise import ClassConditionalNoise, check_noise
-from evenodds.planning.expected_data import (
-    FINE,
-    MOST_ANCHORS,
-    AnchorPlan,
-    Grain,
-    NoiseAwareCentres,
-    WaldCentres,
-    centres,
+from evenodds.errors import InputError
+from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
+from evenodds.planning.expected_data import MOST_ANCHORS
+from evenodds.planning.question import (
+    ENDLESS_ROWS,
+    RUNS,
+    Design,
+    Point,
+    Question,
+    Settings,
+    check_anchor_number,
+    check_rows,
+    read_question,
+    settled,
 )
-from evenodds.planning.paper_power import AnchorVariance, Centre, wald_power
-from evenodds.simulation.own_data import PilotWorld
-from evenodds.simulation.parallel import carry_out
-from evenodds.simulation.rejection import PValues, Setting
-from evenodds.simulation.world import World
-from evenodds.simulation.worlds import find_world
-from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_tolerances, check_whole
+from evenodds.validation import check_between
 
-Design = str | World | AnchorVariance
+Unknown = Literal["rows", "anchors", "asymmetry", "power"]
+Planning = TypeVar("Planning", bound=Callable[..., Any])
 
-# Rows that stand for "as many as you like", and the most that a plan is made for.
-ENDLESS_ROWS = 1e12
-MOST_ROWS = 10**12
-# With fewer rows of one label a pilot says too little about the curve.
-FEWEST_PILOT_ROWS = 30
+# Numbers of rows and sizes of asymmetry tried, smallest first, before an answer is narrowed down.
+ROWS_TRIED = (20, 62.5, *(1000 * 4.0**power for power in range(-1, 15)), ENDLESS_ROWS)
+ASYMMETRIES_TRIED = (0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, *(size / 10 for size in range(2, 10)))
+# How finely rows (relative) and asymmetries (absolute) are worked out.
+ROWS_PRECISION = 0.002
+ASYMMETRY_PRECISION = 0.0005
+# A test that rejects uniform noise more often than this many times its level finds nothing.
+NO_LEVEL = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Shortfall:
-    """What few rows do to a statistic, beside its centre on exemplary data.
-
-    Measured `at` a number of rows: the factor on its mean. It is taken to approach 1 as the root
-    of the rows grows, which is slower than seen where rows are many.
-    """
-
-    at: float
-    factor: float
-
-    def of(self, centre: Centre, n_rows: float) -> Centre:
-        """Return a centre corrected for a number of rows."""
-        return replace(centre, mean=centre.mean * self.moved(max(n_rows, self.at)).factor)
-
-    def moved(self, n_rows: float) -> "Shortfall":
-        """Return what this one foretells for another number of rows."""
-        share = float(np.sqrt(self.at / n_rows))
-        return Shortfall(at=n_rows, factor=1 - (1 - self.factor) * share)
-
-
-EXACT = Shortfall(at=0.0, factor=1.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A test to be planned, with everything but noise, rows and anchors settled."""
-
-    design: World | AnchorVariance
-    method: Method
-    alternative: Alternative
-    tolerance: float
-    shared_tolerance: float
-    shared_is_default: bool
-    significance: float
-    seed: int
-    grain: Grain = FINE
-    shortfall: Shortfall = EXACT
-    _known: dict[ClassConditionalNoise, NoiseAwareCentres | WaldCentres] = field(
-        default_factory=dict, compare=False, repr=False
-    )
-
-    def power(self, noise: ClassConditionalNoise, n_rows: float | None, n_anchors: int) -> float:
-        """Return the probability that the test rejects uniform noise."""
-        if isinstance(self.design, AnchorVariance):
-            return self._power_from_summary(self.design, noise, n_rows, n_anchors)
-        if n_rows is None:
-            raise ValueError("a world has no number of rows")  # which check_rows sees to
-        # Where both classes are flipped alike there is no mean to fall short.
-        shortfall = self.shortfall if noise.asymmetry else EXACT
-        powers = [
-            shortfall.of(centre, n_rows).power(self.significance, self.alternative)
-            for centre in self.centres(noise, n_rows, n_anchors)
-        ]
-        return float(np.mean(powers))
-
-    def centres(self, noise: ClassConditionalNoise, n_rows: float, n_anchors: int) -> list[Centre]:
-        """Return where the statistic is centred on exemplary data, for typical sets of anchors."""
-        if not isinstance(self.design, World):
-            raise TypeError("summary numbers have no exemplary data")
-        if noise not in self._known:
-            self._known[noise] = centres(self.design, noise, self.method, self.seed, self.grain)
-        plan = AnchorPlan(
-            n_anchors=n_anchors, tolerance=self.tolerance, shared_tolerance=self.shared_tolerance
-        )
-        return self._known[noise].at(n_rows, plan)
-
-    def _power_from_summary(
-        self,
-        variance: AnchorVariance,
-        noise: ClassConditionalNoise,
-        n_rows: float | None,
-        n_anchors: int,
-    ) -> float:
-        own = self.tolerance**2 / (3 * n_anchors)
-        return wald_power(
-            noise,
-            variance.of(n_anchors, n_rows),
-            significance=self.significance,
-            anchor_variance=own + self.shared_tolerance**2 / 3,
-            alternative=self.alternative,
-        )
-
-
-def read_question(
-    design: Design,
-    *,
-    method: str | Method | None,
-    alternative: str,
-    tolerance: float,
-    shared_tolerance: float | None,
-    significance: float,
-    seed: int,
-) -> Question:
-    """Check what a plan is asked to go by."""
-    chosen = design if isinstance(design, AnchorVariance) else find_world(design)
-    default = "wald" if isinstance(design, AnchorVariance) else "boundary"
-    test = _check_settings(read_method(default if method is None else method))
-    if isinstance(design, AnchorVariance) and test.has_rates:
-        raise InputError(
-            "an AnchorVariance describes method 'wald' only: for other methods plan from a world, "
-            "such as data_world(X, y) of a pilot sample."
-        )
-    if isinstance(chosen, PilotWorld):
-        _check_pilot(chosen)
-    read = chosen.tolerances if isinstance(chosen, World) else check_tolerances
-    own, shared = read(tolerance, shared_tolerance)
-    return Question(
-        design=chosen,
-        method=test,
-        alternative=check_alternative(alternative),
-        tolerance=own,
-        shared_tolerance=shared,
-        shared_is_default=shared_tolerance is None,
-        significance=check_between(significance, "significance", 0, 1, closed="neither"),
-        seed=check_whole(seed, "seed"),
-    )
-
-
-def _check_pilot(pilot: PilotWorld) -> None:
-    """Refuse a pilot that hardly knows one of its labels."""
-    label, count = min(pilot.label_counts, key=lambda pair: pair[1])
-    if count < FEWEST_PILOT_ROWS:
-        raise InputError(
-            f"the pilot has {count:g} rows labelled {label!r} but a plan needs at least "
-            f"{FEWEST_PILOT_ROWS} of each label: collect more of them, or plan from a named world."
-        )
-
-
-def _check_settings(method: Method) -> Method:
-    """Refuse settings that the formulas do not cover; simulation covers all."""
-    if not method.fits_curve:
-        raise InputError(
-            f"method is {method.name!r} but plans are worked out for the tests that fit one curve: "
-            "use rejection_rate, which simulates, or plan for method 'boundary'."
-        )
-    if getattr(method, "weights", "equal") != "equal":
-        raise InputError(
-            "weights is 'optimal' but plans are worked out for equal weights: use rejection_rate, "
-            "which simulates."
-        )
-    if getattr(method, "calibration", "asymptotic") != "asymptotic":
-        raise InputError(
-            "calibration is 'bootstrap' but plans are worked out for the normal law: use "
-            "rejection_rate, which simulates."
-        )
-    return method
-
-
-def check_rows(n_rows: int | None, question: Question) -> int | None:
-    """Check a number of rows; summary numbers may come without."""
-    if n_rows is not None:
-        return check_whole(n_rows, "n_rows", at_least=1, at_most=MOST_ROWS)
-    if not isinstance(question.design, AnchorVariance):
-        raise InputError("n_rows is needed: a world does not say how much data you will have.")
+def first_reached(
+    excess: Callable[[float], float], tried: Sequence[float], precision: float
+) -> float | None:
+    """Return where a rising function first reaches 0, or is a hair above; None if nowhere."""
+    low = tried[0]
+    for high in tried:
+        if excess(high) >= 0:
+            found = float(brentq(excess, low, high, xtol=precision)) if low < high else high
+            while excess(found) < 0:  # the root may be found a hair too low
+                found = min(found + precision, high)
+            return found
+        low = high
     return None
 
 
-def check_anchor_number(n_anchors: int, question: Question) -> int:
-    """Check a number of anchors; the joint test alone can do without."""
-    fewest = 0 if question.method.reads_shape else 1
-    k = check_whole(n_anchors, "n_anchors", at_least=fewest)
-    if k > MOST_ANCHORS and not isinstance(question.design, AnchorVariance):
-        raise InputError(f"n_anchors is {k} but plans consider at most {MOST_ANCHORS}.")
-    return k
+def rows_for(question: Question, noise: ClassConditionalNoise, k: int, wanted: float) -> int | None:
+    """Return the smallest number of rows with the power wanted; None if there is none."""
+
+    def excess(log_rows: float) -> float:
+        # On the scale of z, where the gap is nearly straight and a root soon found.
+        found = question.power(noise, float(np.exp(log_rows)), k)
+        return float(ndtri(np.clip(found, 1e-9, 1 - 1e-9)) - ndtri(wanted))
+
+    if question.power(noise, ENDLESS_ROWS, k) < wanted:
+        return None
+    found = first_reached(excess, np.log(ROWS_TRIED).tolist(), ROWS_PRECISION)
+    return None if found is None else int(np.ceil(np.exp(found)))
 
 
-def check_direction(question: Question, noise: ClassConditionalNoise) -> None:
+def anchors_for(
+    question: Question, noise: ClassConditionalNoise, n_rows: float | None, wanted: float
+) -> int | None:
+    """Return the smallest number of anchors with the power wanted; None if there is none."""
+
+    def enough(k: int) -> bool:
+        return question.power(noise, n_rows, k) >= wanted
+
+    high = 1
+    while not enough(high):
+        if high == MOST_ANCHORS:
+            return None
+        high = min(2 * high, MOST_ANCHORS)
+    return smallest(enough, high // 2, high)
+
+
+def smallest(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the smallest number above `low` that is enough, knowing that `high` is."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def asymmetry_for(
+    question: Question, rate: float, n_rows: float | None, k: int, wanted: float
+) -> float:
+    """Return the smallest asymmetry with the power wanted, signed.
+
+    Of a two-sided test, in the direction that is harder to find.
+    """
+    level = question.power(UniformNoise(rate), n_rows, k)
+    if level > NO_LEVEL * question.significance:
+        raise InputError(
+            f"on data like these this test rejects uniform noise of {rate:g} with probability "
+            f"{level:.2f}, so its rejections say nothing about an asymmetry"
+            f"{'' if question.method.name == 'boundary' else ': use method boundary'}."
+        )
+    sizes = [size for size in ASYMMETRIES_TRIED if 2 * rate + size < 1]
+    found = []
+    for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]:
+
+        def excess(size: float, sign: int = sign) -> float:
+            return question.power(leaning(rate, sign * size), n_rows, k) - wanted
+
+        size = first_reached(excess, sizes, ASYMMETRY_PRECISION)
+        if size is None:
+            more, less = ("negatives", "positives") if sign > 0 else ("positives", "negatives")
+            raise InputError(
+                f"however much more often {more} are flipped than the {rate:.0%} of {less}, no "
+                f"power of {wanted:g} is reached: the most is "
+                f"{wanted + max(excess(size) for size in sizes):.2f}. Plan with more rows, more "
+                "anchors or a smaller tolerance."
+            )
+        found.append(sign * size)
+    return max(found, key=abs)
+
+
+def leaning(rate: float, asymmetry: float) -> ClassConditionalNoise:
+    """Return noise of this asymmetry where the class flipped less is flipped at `rate`."""
+    return ClassConditionalNoise(rate + max(-asymmetry, 0.0), rate + max(asymmetry, 0.0))
+
+
+def tolerance_for(
+    question: Question, noise: ClassConditionalNoise, k: int, wanted: float
+) -> float | None:
+    """Return the largest tolerance that endless rows would put up with.
+
+    A shared tolerance that was not stated follows it.
+    """
+
+    def enough(hundredths: int) -> bool:
+        part = hundredths / 100
+        eased = replace(
+            question,
+            tolerance=question.tolerance * part,
+            shared_tolerance=question.shared_tolerance
+            * (part if question.shared_is_default else 1),
+        )
+        return eased.power(noise, ENDLESS_ROWS, k) >= wanted
+
+    if not enough(1):
+        return None
+    share = 100 - smallest(lambda lost: enough(100 - lost), 0, 99)
+    return question.tolerance * share / 100
+
+
+def _refuse_rows(
+    question: Question, noise: ClassConditionalNoise, k: int, wanted: float
+) -> NoReturn:
+    ceiling = question.power(noise, ENDLESS_ROWS, k)
+    remedies = []
+    anchors = anchors_for(question, noise, ENDLESS_ROWS, wanted)
+    if anchors is not None:
+        remedies.append(f"at least {anchors} anchors, with rows without end")
+    tolerance = tolerance_for(question, noise, k, wanted)
+    if tolerance is not None:
+        remedies.append(f"a tolerance of at most {tolerance:.3g}")
+    known = f"known to +-{question.tolerance:g}"
+    if question.shared_tolerance:
+        known += f" each and +-{question.shared_tolerance:g} together"
+    raise InputError(
+        f"no number of rows reaches a power of {wanted:g}: with {k} anchor{'s' if k > 1 else ''} "
+        f"{known} the most is {ceiling:.2f}. It takes "
+        f"{', or '.join(remedies) or _last_resort(question)}."
+    )
+
+
+def _refuse_anchors(
+    question: Question, noise: ClassConditionalNoise, n_rows: float | None, wanted: float
+) -> NoReturn:
+    ceiling = question.power(noise, n_rows, MOST_ANCHORS)
+    with_rows = "these summary numbers" if n_rows is None else f"{n_rows:,.0f} rows"
+    rows = None if n_rows is None else rows_for(question, noise, MOST_ANCHORS, wanted)
+    remedy = _last_resort(question)
+    if rows is not None:
+        remedy = f"at least {rows:,} rows"
+    elif n_rows is None:
+        remedy = "a smaller floor, that is, more rows"
+    raise InputError(
+        f"no number of anchors reaches a power of {wanted:g}: with {with_rows} the most is "
+        f"{ceiling:.2f}, at {MOST_ANCHORS} anchors. It takes {remedy}."
+    )
+
+
+def _last_resort(question: Question) -> str:
+    """Say what helps where neither rows nor anchors do."""
+    shared = ", or a smaller shared tolerance" if question.shared_tolerance else ""
+    return f"a larger asymmetry{shared}"
+
+
+def work_out(
+    question: Question,
+    unknown: Unknown,
+    *,
+    n_rows: int | None = None,
+    n_anchors: int | None = None,
+    noise: ClassConditionalNoise | None = None,
+    power: float | None = None,
+    rate: float = 0.05,
+    runs: int = RUNS,
+    workers: int = 1,
+) -> tuple[Point, Question]:
+    """Return a plan with its unknown worked out, and the question as it was corrected.
+
+    An unknown asymmetry is the smallest that is found: of both directions the harder one, with
+    `rate` the flip rate of the class that is flipped less.
+    """
+    sought = noise
+    if unknown == "asymmetry":
+        why = "it is a flip rate"
+        sought = UniformNoise(check_between(rate, "rate", 0, 0.5, closed="left", why=why))
+    sought = check_noise(sought)
+    if unknown in {"rows", "anchors"} and sought.asymmetry == 0:
+        raise InputError(
+            f"both flip rates are {sought.alpha:g}: there is no asymmetry to find. Give alpha and "
+            "beta that differ."
+        )
+    _check_direction(question, sought)
+    wanted = 0.0
+    if unknown != "power":
+        why = "no test rejects less often than its level, nor always"
+        wanted = check_between(power, "power", question.significance, 1, closed="neither", why=why)
+    n = None if unknown == "rows" else check_rows(n_rows, question)
+    k = 0 if unknown == "anchors" else check_anchor_number(n_anchors, question)
+
+    def solve(asked: Question) -> Point:
+        if unknown == "rows":
+            rows = rows_for(asked, sought, k, wanted)
+            return Point(sought, rows or _refuse_rows(asked, sought, k, wanted), k)
+        if unknown == "anchors":
+            anchors = anchors_for(asked, sought, n, wanted)
+            return Point(sought, n, anchors or _refuse_anchors(asked, sought, n, wanted))
+        if unknown == "asymmetry":
+            found = asymmetry_for(asked, sought.alpha, n, k, wanted)
+            return Point(leaning(sought.alpha, found), n, k)
+        return Point(sought, n, k)
+
+    return settled(question, solve, runs=runs, workers=workers)
+
+
+def _check_direction(question: Question, noise: ClassConditionalNoise) -> None:
     """Refuse a one-sided test that looks away from the noise."""
     wrong_way = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[question.alternative]
     if wrong_way * noise.asymmetry > 0:
@@ -223,148 +262,24 @@ def check_direction(question: Question, noise: ClassConditionalNoise) -> None:
         )
 
 
-# A plan with fewer rows than these is corrected. Rows are counted as clean, balanced ones: flips
-# thin them by (1 - alpha - beta)^2, a rare label by twice its share.
-ROWS_A_PARAMETER, FEWEST_ROWS = 60, 400
-# Data sets that a correction is measured on, unless said otherwise.
-RUNS = 200
-MOST_ROUNDS = 5
-# Two answers in a row this close, on the log scale, are one; what was measured this near the
-# newest answer is averaged.
-SETTLED, NEAR = 0.1, 0.25
-RUNS_A_TASK = 25
-MOST_FACTOR = 2.0
-# Apart from the seeds of whoever simulates the plan again, to check it.
-SEED_OFFSET = 1_000_003
-SHARE_SEED, SHARE_ROWS = 7, 4000
+def with_settings(function: Planning) -> Planning:
+    """Show the settings that all plans take in a function's signature, as `help` prints it."""
+    own, all_take = inspect.signature(function), inspect.signature(read_question)
+    named = [part for part in own.parameters.values() if part.kind is not part.VAR_KEYWORD]
+    settings = [part for part in all_take.parameters.values() if part.kind is part.KEYWORD_ONLY]
+    function.__signature__ = own.replace(parameters=[*named, *settings])  # type: ignore[attr-defined]
+    return function
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A plan's rows, anchors and noise; rows are None where summary numbers have their own."""
-
-    noise: ClassConditionalNoise
-    n_rows: int | None
-    n_anchors: int
-
-    def distance(self, other: "Point") -> float:
-        """Return how far two plans are apart, on the log scale."""
-        pairs = (
-            (self.n_rows or 1, other.n_rows or 1),
-            (max(self.n_anchors, 1), max(other.n_anchors, 1)),
-            (abs(self.noise.asymmetry) or 1, abs(other.noise.asymmetry) or 1),
-        )
-        return max(abs(math.log(one / two)) for one, two in pairs)
-
-
-def settled(
-    question: Question, solve: Callable[[Question], Point], *, runs: int, workers: int = 1
-) -> tuple[Point, Question]:
-    """Return a plan that allows for few rows, with the question it answers.
-
-    `solve` works the plan out by the formula; where that has too few rows, `runs` data sets are
-    simulated there, the formula is corrected to what they show, and so on until the plan stays.
-    """
-    n_runs = check_whole(runs, "runs", at_most=MOST_RUNS)
-    plan = solve(question)
-    seen: list[tuple[Point, Shortfall]] = []
-    for number in range(MOST_ROUNDS):
-        if n_runs == 0 or not has_few_rows(question, plan):
-            return plan, question
-        seen.append((plan, _measured(question, plan, n_runs, workers, number)))
-        question = replace(question, shortfall=_averaged(seen))
-        previous, plan = plan, solve(question)
-        if plan.distance(previous) < SETTLED:
-            return plan, question
-    warnings.warn(
-        f"the plan still moved after {MOST_ROUNDS} corrections by simulation: check it with "
-        "rejection_rate.",
-        ImprecisionWarning,
-        stacklevel=3,
-    )
-    return plan, question
-
-
-def has_few_rows(question: Question, plan: Point) -> bool:
-    """Tell whether a plan has fewer rows than the formula is known to be right for."""
-    world = question.design
-    if not isinstance(world, World) or not question.method.has_rates:
-        return False  # the formula of the paper's test is close from 500 rows on
-    if plan.n_rows is None or plan.noise.asymmetry == 0:
-        return False
-    features = world.draw_features(SHARE_ROWS, np.random.default_rng(SHARE_SEED))
-    positives = float(world.posterior(features).mean())
-    thinned = (1 - plan.noise.alpha - plan.noise.beta) ** 2 * 2 * min(positives, 1 - positives)
-    needed = max(FEWEST_ROWS, ROWS_A_PARAMETER * (features.shape[1] + 1))
-    return bool(plan.n_rows / world.row_copies * thinned < needed)
-
-
-def _averaged(seen: list[tuple[Point, Shortfall]]) -> Shortfall:
-    """Return the newest shortfall, averaged with those measured near it."""
-    newest, last = seen[-1]
-    near = [short.moved(last.at) for plan, short in seen if plan.distance(newest) < NEAR]
-    return Shortfall(at=last.at, factor=float(np.mean([short.factor for short in near])))
-
-
-def _measured(question: Question, plan: Point, runs: int, workers: int, number: int) -> Shortfall:
-    """Return the factor on z with which the formula rejects as often as simulated data do.
-
-    Not the mean of z itself: with few rows some fits go far astray, and it would follow these.
-    """
-    rejected = _pvalues(question, plan, runs, workers, number) < question.significance
-    rate = float(np.clip(rejected.mean(), 0.5 / runs, 1 - 0.5 / runs))
-    n_rows = plan.n_rows or 0
-
-    def excess(factor: float) -> float:
-        short = replace(question, shortfall=Shortfall(at=n_rows, factor=factor))
-        return short.power(plan.noise, n_rows, plan.n_anchors) - rate
-
-    if excess(0.0) >= 0:
-        factor = 0.0
-    elif excess(MOST_FACTOR) <= 0:
-        factor = MOST_FACTOR
-    else:
-        factor = float(brentq(excess, 0.0, MOST_FACTOR, xtol=1e-4))
-    return Shortfall(at=n_rows, factor=factor)
-
-
-def _pvalues(question: Question, plan: Point, runs: int, workers: int, number: int) -> FloatArray:
-    """Return p-values of simulated data sets; nan where one could not be tested."""
-    if not isinstance(question.design, World):
-        raise TypeError("summary numbers cannot be simulated")
-    setting = Setting(
-        world=question.design,
-        noise=plan.noise,
-        n_rows=plan.n_rows or 0,
-        n_anchors=plan.n_anchors,
-        tolerance=question.tolerance,
-        shared_tolerance=question.shared_tolerance,
-        seed=question.seed + SEED_OFFSET + number,
-    )
-    done = carry_out(
-        PValues(setting, question.method, question.alternative),
-        [range(start, min(start + RUNS_A_TASK, runs)) for start in range(0, runs, RUNS_A_TASK)],
-        workers=workers,
-        size=len,
-    )
-    if done.interrupted:
-        raise KeyboardInterrupt
-    return np.concatenate([part for part in done.results if part is not None])
-
-
+@with_settings
 def power(
     design: Design,
     noise: ClassConditionalNoise,
     *,
     n_rows: int | None = None,
     n_anchors: int,
-    method: str | Method | None = None,
-    alternative: str = "two-sided",
-    tolerance: float = 0.05,
-    shared_tolerance: float | None = None,
-    significance: float = 0.05,
-    seed: int = 0,
     runs: int = RUNS,
+    **settings: Unpack[Settings],
 ) -> float:
     r"""Return the probability that a test rejects uniform noise.
 
@@ -425,33 +340,110 @@ def power(
     >>> round(few, 1), round(many, 1)
     (0.3, 0.7)
     """
-    question = read_question(
-        design,
-        method=method,
-        alternative=alternative,
-        tolerance=tolerance,
-        shared_tolerance=shared_tolerance,
-        significance=significance,
-        seed=seed,
+    question = read_question(design, **settings)
+    plan, corrected = work_out(
+        question, "power", noise=noise, n_rows=n_rows, n_anchors=n_anchors, runs=runs
     )
-    check_direction(question, check_noise(noise))
-    _, corrected = plan_power(question, noise, n_rows=n_rows, n_anchors=n_anchors, runs=runs)
-    return corrected.power(noise, n_rows, n_anchors)
+    return corrected.power(plan.noise, plan.n_rows, plan.n_anchors)
 
 
-def plan_power(
-    question: Question,
+@with_settings
+def sample_size(
+    design: Design,
     noise: ClassConditionalNoise,
     *,
-    n_rows: int | None,
     n_anchors: int,
-    runs: int,
-    workers: int = 1,
-) -> tuple[Point, Question]:
-    """Return a plan whose power is asked for, with the question as it was corrected."""
-    plan = Point(
-        check_noise(noise),
-        check_rows(n_rows, question),
-        check_anchor_number(n_anchors, question),
-    )
-    return settled(question, lambda _: plan, runs=runs, workers=workers)
+    power: float = 0.8,
+    runs: int = RUNS,
+    **settings: Unpack[Settings],
+) -> int:
+    """Return how many rows a test needs to find this noise.
+
+    Parameters are those of `power`, with `power` (default 0.8) wanted and `n_rows` unknown.
+
+    Raises
+    ------
+    InputError
+        If no number of rows is enough: anchors known to a tolerance set a ceiling that rows
+        cannot lift. The message says what would.
+
+    Examples
+    --------
+    >>> import evenodds as eo
+    >>> noise = eo.ClassConditionalNoise(alpha=0.05, beta=0.15)
+    >>> eo.sample_size("rare", noise, n_anchors=8) < eo.sample_size("rare", noise, n_anchors=4)
+    True
+    """
+    question = read_question(design, **settings)
+    plan, _ = work_out(question, "rows", noise=noise, n_anchors=n_anchors, power=power, runs=runs)
+    return plan.n_rows or 0
+
+
+@with_settings
+def anchors_needed(
+    design: Design,
+    noise: ClassConditionalNoise,
+    *,
+    n_rows: int | None = None,
+    power: float = 0.8,
+    runs: int = RUNS,
+    **settings: Unpack[Settings],
+) -> int:
+    """Return how many toss-up cases a test needs to find this noise.
+
+    Parameters are those of `power`, with `power` (default 0.8) wanted and `n_anchors` unknown.
+
+    Raises
+    ------
+    InputError
+        If no number of anchors is enough: the curve's own error, and what all anchors share,
+        set a ceiling. The message says what would lift it.
+
+    Examples
+    --------
+    >>> import evenodds as eo
+    >>> noise = eo.ClassConditionalNoise(alpha=0.05, beta=0.15)
+    >>> few = eo.anchors_needed("rare", noise, n_rows=20_000)
+    >>> many = eo.anchors_needed("rare", noise, n_rows=10_000)
+    >>> few < many
+    True
+    """
+    question = read_question(design, **settings)
+    plan, _ = work_out(question, "anchors", noise=noise, n_rows=n_rows, power=power, runs=runs)
+    return plan.n_anchors
+
+
+@with_settings
+def detectable_asymmetry(
+    design: Design,
+    *,
+    n_rows: int | None = None,
+    n_anchors: int,
+    rate: float = 0.05,
+    power: float = 0.8,
+    runs: int = RUNS,
+    **settings: Unpack[Settings],
+) -> float:
+    """Return the smallest asymmetry that a test would find.
+
+    Parameters are those of `power`, with `power` (default 0.8) wanted and the noise unknown but
+    for `rate`, the flip rate of the class that is flipped less.
+
+    Returns
+    -------
+    float
+        ``beta - alpha``: positive for alternative "greater", negative for "less"; for
+        "two-sided" the size that is found whichever class is flipped more.
+
+    Examples
+    --------
+    >>> import evenodds as eo
+    >>> found = eo.detectable_asymmetry("rare", n_rows=5000, n_anchors=8)
+    >>> 0.05 < found < 0.15
+    True
+    """
+    question = read_question(design, **settings)
+    given: dict[str, Any] = {"n_rows": n_rows, "n_anchors": n_anchors, "power": power}
+    plan, _ = work_out(question, "asymmetry", **given, rate=rate, runs=runs)
+    found = plan.noise.asymmetry
+    return abs(found) if question.alternative == "two-sided" else found

@@ -159,16 +159,14 @@ def _resampling(features: FloatArray, curve: FloatArray) -> dict[str, Any]:
 
 def _matrix(X: Any) -> FloatArray:
     """Return the features as one matrix without missing values."""
-    features = read_features(X, "X")
-    n_rows, n_features = shape_of(features)
+    n_rows, n_features = shape_of(read_features(X, "X"))
     if n_rows < 2 or n_features == 0:
         raise InputError(
             f"X has {n_rows} rows and {n_features} columns: a world needs some of both."
         )
-    refuse_missing(read_rows(X, np.arange(n_rows) % 2))
-    if isinstance(features, dict):
-        return np.column_stack([np.asarray(column, float) for column in features.values()])
-    return np.asarray(features, dtype=np.float64)
+    rows = read_rows(X, np.arange(n_rows) % 2)
+    refuse_missing(rows)
+    return rows.to_memory().features
 
 
 def _read_coefficients(values: ArrayLike | None, n_features: int) -> FloatArray:

@@ -63,7 +63,8 @@ def carry_out(
     """
     results: list[Result | None] = [None] * len(tasks)
     total, done = sum(size(task) for task in tasks), 0
-    finished = _one_by_one(do, tasks) if workers == 1 else _in_processes(do, tasks, workers=workers)
+    one_by_one = ((number, do(task)) for number, task in enumerate(tasks))
+    finished = one_by_one if workers == 1 else _in_processes(do, tasks, workers=workers)
     try:
         for number, result in finished:
             results[number] = result
@@ -77,13 +78,6 @@ def carry_out(
     finally:
         finished.close()
     return Finished(results, interrupted=False)
-
-
-def _one_by_one(
-    do: Callable[[Task], Result], tasks: Sequence[Task]
-) -> Generator[tuple[int, Result], None, None]:
-    for number, task in enumerate(tasks):
-        yield number, do(task)
 
 
 def _in_processes(

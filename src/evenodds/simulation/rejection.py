@@ -1,7 +1,7 @@
 """How often a test rejects, measured: its level under uniform noise, its power otherwise."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,19 +59,24 @@ class PValues:
     method: Method | OwnTest
     alternative: Alternative = "two-sided"
 
+    def of_all(
+        self, runs: int, *, runs_a_task: int, workers: int, progress: Progress | None = None
+    ) -> tuple[FloatArray, bool]:
+        """Return the p-values of all runs; fewer, and True, if an interrupt came."""
+        starts = range(0, runs, runs_a_task)
+        tasks = [range(start, min(start + runs_a_task, runs)) for start in starts]
+        done = carry_out(self, tasks, workers=workers, progress=progress, size=len)
+        parts = [part for part in done.results if part is not None]
+        return np.concatenate(parts), done.interrupted
+
     def __call__(self, runs: range) -> FloatArray:
-        if self._can_be_stacked():
-            return np.concatenate([self._of_stack(stack) for stack in self._stacks(runs)])
-        return np.array([self._of_trial(self.setting.draw(run)) for run in runs])
-
-    def _can_be_stacked(self) -> bool:
-        known, alone = self.setting.n_anchors > 0, self.setting.world.row_copies == 1
-        return self.method == Wald() and known and alone
-
-    def _stacks(self, runs: range) -> Iterator[range]:
-        size = samples_in_a_stack(self.setting.n_rows)
-        for start in range(0, len(runs), size):
-            yield runs[start : start + size]
+        setting = self.setting
+        # The fits of the paper's plain test are made many at once.
+        if self.method == Wald() and setting.world.row_copies == 1 and setting.n_anchors > 0:
+            size = samples_in_a_stack(setting.n_rows)
+            starts = range(0, len(runs), size)
+            return np.concatenate([self._of_stack(runs[start : start + size]) for start in starts])
+        return np.array([self._of_trial(setting.draw(run)) for run in runs])
 
     def _of_stack(self, runs: range) -> FloatArray:
         """Return p-values of the paper's test, the fits of all runs made at once."""
@@ -241,15 +246,11 @@ def rejection_rate(
         seed=check_whole(seed, "seed"),
     )
     of_runs = PValues(setting, test, check_alternative(alternative))
-    done = carry_out(
-        of_runs,
-        [range(start, min(start + step, runs)) for start in range(0, runs, step)],
-        workers=check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS),
-        progress=progress,
-        size=len,
+    n_workers = check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS)
+    pvalues, interrupted = of_runs.of_all(
+        runs, runs_a_task=step, workers=n_workers, progress=progress
     )
-    pvalues = np.concatenate([part for part in done.results if part is not None])
-    if done.interrupted:
+    if interrupted:
         warnings.warn(
             f"interrupted after {len(pvalues)} of {runs} runs: the rate is of these.",
             ImprecisionWarning,

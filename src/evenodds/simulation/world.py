@@ -36,38 +36,24 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearIndex:
-    """``c_0 + c'x``; points move along `direction`, by default along the slopes."""
+    """``c_0 + c'x``; points move along `direction`, by default along the slopes.
+
+    With a `bend`, ``bend x_2^2`` is added, and the direction must leave the second feature alone.
+    """
 
     coefficients: FloatArray  # intercept first
     direction: FloatArray | None = None
+    bend: float = 0.0
 
     def of(self, features: FloatArray) -> FloatArray:
         index: FloatArray = self.coefficients[0] + features @ self.coefficients[1:]
-        return index
+        return index + self.bend * features[:, 1] ** 2 if self.bend else index
 
     def move_to(self, features: FloatArray, wanted: FloatArray) -> FloatArray:
         slopes = self.coefficients[1:]
         direction = slopes if self.direction is None else self.direction
         lengths = (wanted - self.of(features)) / (slopes @ direction)
         moved: FloatArray = features + lengths[:, None] * direction
-        return moved
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BentIndex:
-    """``c_0 + c'x + bend x_2^2``; points move along the first feature, where it is linear."""
-
-    coefficients: FloatArray  # intercept first
-    bend: float
-
-    def of(self, features: FloatArray) -> FloatArray:
-        straight = self.coefficients[0] + features @ self.coefficients[1:]
-        index: FloatArray = straight + self.bend * features[:, 1] ** 2
-        return index
-
-    def move_to(self, features: FloatArray, wanted: FloatArray) -> FloatArray:
-        moved = features.copy()
-        moved[:, 0] += (wanted - self.of(features)) / self.coefficients[1]
         return moved
 
 
@@ -110,16 +96,11 @@ LOGISTIC = PlateauLink()
 
 
 DrawFeatures = Callable[[int, np.random.Generator], FloatArray]
+# How much more often than on average a case is flipped, from its true posterior.
+FlipWeight = Callable[[FloatArray], FloatArray]
 
 # No case is flipped more often than not, however hard it is.
 MOST_FLIPPED = 0.49
-
-
-class FlipWeight(Protocol):
-    """How much more often than on average a case is flipped, from its true posterior."""
-
-    def __call__(self, posterior: FloatArray) -> FloatArray:
-        """Return the factor on both flip rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +162,7 @@ class World:
     def noisy_posterior(self, features: FloatArray, noise: ClassConditionalNoise) -> FloatArray:
         """Return the probability of a positive label."""
         posterior = self.posterior(features)
-        ones = np.ones(len(features), dtype=np.int8)
-        lost = self._flip_rates(posterior, ones, noise)
-        gained = self._flip_rates(posterior, 0 * ones, noise)
+        lost, gained = self._flip_rates(posterior, noise)
         return posterior * (1 - lost) + (1 - posterior) * gained
 
     def draw_rows(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, NDArray[np.int8]]:
@@ -204,7 +183,13 @@ class World:
         Each seed is moved to where the true posterior is 1/2 plus an error drawn uniformly
         within the tolerances, plus the expert's bias.
         """
-        self._check_reach(tolerance + shared_tolerance)
+        beyond = self._beyond(tolerance + shared_tolerance)
+        if len(beyond):
+            raise InputError(
+                f"toss-ups known to +-{tolerance + shared_tolerance:g} are too vague for world "
+                f"{self.name!r}, which has no case of posterior {float(beyond[-1]):g}: use a "
+                "smaller tolerance."
+            )
         n_distinct = -(-k // self.anchor_copies)
         errors = rng.uniform(-tolerance, tolerance, n_distinct) + rng.uniform(
             -shared_tolerance, shared_tolerance
@@ -227,15 +212,6 @@ class World:
             shared = shared / 2 if own + shared > own else 0.0
         return own, shared
 
-    def _check_reach(self, tolerance: float) -> None:
-        """Refuse errors of the expert that lead beyond all cases there are."""
-        beyond = self._beyond(tolerance)
-        if len(beyond):
-            raise InputError(
-                f"toss-ups known to +-{tolerance:g} are too vague for world {self.name!r}, which "
-                f"has no case of posterior {float(beyond[-1]):g}: use a smaller tolerance."
-            )
-
     def _beyond(self, tolerance: float) -> FloatArray:
         """Return the posteriors, at the ends of what an expert may name, that no case has."""
         ends: FloatArray = 0.5 + self.anchor_bias + np.array([-tolerance, tolerance])
@@ -252,17 +228,20 @@ class World:
         """Return noisy copies of the true labels."""
         if self.flip_weight is None:
             return noise.flip(labels, rng)
-        rates = self._flip_rates(self.posterior(features), labels, noise)
-        return labels ^ (rng.random(len(labels)) < rates)
+        lost, gained = self._flip_rates(self.posterior(features), noise)
+        return labels ^ (rng.random(len(labels)) < np.where(labels == 1, lost, gained))
 
     def _flip_rates(
-        self, posterior: FloatArray, labels: NDArray[np.int8], noise: ClassConditionalNoise
-    ) -> FloatArray:
-        """Return how often each case would be flipped."""
-        rates = np.where(labels == 1, noise.alpha, noise.beta)
+        self, posterior: FloatArray, noise: ClassConditionalNoise
+    ) -> tuple[FloatArray | float, FloatArray | float]:
+        """Return how often each case would be flipped if it were positive, and if negative."""
         if self.flip_weight is None:
-            return rates
-        return np.minimum(rates * self.flip_weight(posterior), MOST_FLIPPED)
+            return noise.alpha, noise.beta
+        weight = self.flip_weight(posterior)
+        lost, gained = (
+            np.minimum(rate * weight, MOST_FLIPPED) for rate in (noise.alpha, noise.beta)
+        )
+        return lost, gained
 
     def draw(
         self,

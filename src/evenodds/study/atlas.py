@@ -1,6 +1,7 @@
 """Level and power of every method over many worlds, as tables, heat maps and verdicts."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from evenodds.errors import EvenoddsError, InputError
+from evenodds.errors import EvenoddsError
 from evenodds.inference.asymmetry import CURVE_METHODS, null_statistic
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.noise_aware import FittedRows
@@ -32,8 +33,6 @@ from evenodds.study.tables import (
     in_order,
     kept,
     make_folder,
-    only_where,
-    read_columns,
     write_csv,
     write_parquet,
 )
@@ -48,9 +47,14 @@ GRIDS: dict[Extent, tuple[Sequence[int], Sequence[int], Sequence[float], Sequenc
 }
 UNEQUAL = (ClassConditionalNoise(0.05, 0.15), ClassConditionalNoise(0.2, 0.1))
 BASELINES: dict[str, Callable[[Trial, np.random.Generator], NoiseRates]] = {
-    "extreme posteriors": lambda trial, _: extreme_posterior_rates(trial.features, trial.labels),
-    "confident joint": lambda trial, rng: confident_joint_rates(trial.features, trial.labels, rng),
+    "extreme posteriors": lambda trial, _: extreme_posterior_rates(
+        trial.features, trial.labels == 1
+    ),
+    "confident joint": lambda trial, rng: confident_joint_rates(
+        trial.features, trial.labels == 1, rng
+    ),
 }
+SIGNIFICANCE = 0.05
 # A practitioner with estimates alone is taken to call labels lopsided beyond this.
 NOTICED = 0.05
 
@@ -61,15 +65,6 @@ class AtlasTask:
 
     setting: Setting
     runs: range
-
-
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """What every method did in some runs: p-values, statistics and estimates."""
-
-    pvalues: FloatArray  # (methods, runs); nan where a test could not be done
-    statistics: FloatArray  # the same; below 0 says that positives are flipped more
-    estimates: FloatArray  # (baselines, runs)
 
 
 def atlas_settings(extent: Extent, worlds: Sequence[str] | None, seed: int) -> Iterator[Setting]:
@@ -89,11 +84,15 @@ def atlas_settings(extent: Extent, worlds: Sequence[str] | None, seed: int) -> I
         )
 
 
-def run_task(task: AtlasTask) -> Outcomes:
-    """Run every method on the same data sets."""
-    statistics = np.full((len(CURVE_METHODS), len(task.runs)), np.nan)
-    pvalues = statistics.copy()
-    estimates = np.full((len(BASELINES), len(task.runs)), np.nan)
+def run_task(task: AtlasTask) -> FloatArray:
+    """Run every method on the same data sets.
+
+    Returns which way each leans, method by method and run by run, and whether it rejects; nan
+    where it could not be done. Below 0 a lean says that positives are flipped more.
+    """
+    n_tests = len(CURVE_METHODS)
+    leans = np.full((n_tests + len(BASELINES), len(task.runs)), np.nan)
+    pvalues = leans[:n_tests].copy()
     for place, run in enumerate(task.runs):
         trial = task.setting.draw(run)
         try:
@@ -102,19 +101,18 @@ def run_task(task: AtlasTask) -> Outcomes:
         except EvenoddsError:
             continue
         for number, method in enumerate(CURVE_METHODS.values()):
-            try:
+            with suppress(EvenoddsError):
                 z, reference = null_statistic(rows, trial.anchors, method(), fitted)
-            except EvenoddsError:
-                continue
-            statistics[number, place] = z
-            pvalues[number, place] = reference.pvalue(z, "two-sided")
+                leans[number, place] = z
+                pvalues[number, place] = reference.pvalue(z, "two-sided")
         for number, estimate in enumerate(BASELINES.values()):
             rng = np.random.default_rng([task.setting.seed, run, number])
-            try:
-                estimates[number, place] = estimate(trial, rng).asymmetry
-            except EvenoddsError:
-                continue
-    return Outcomes(pvalues, statistics, estimates)
+            with suppress(EvenoddsError):
+                leans[n_tests + number, place] = estimate(trial, rng).asymmetry
+    estimates = leans[n_tests:]
+    rejected = np.concatenate([pvalues < SIGNIFICANCE, np.abs(estimates) > NOTICED])
+    failed = np.isnan(np.concatenate([pvalues, estimates]))
+    return np.stack([leans, np.where(failed, np.nan, rejected)])
 
 
 # A level whose interval lies above this is no level of 5 %.
@@ -122,7 +120,6 @@ HELD: Final = 0.08
 
 Key = tuple[str, str, int, int]
 CELL: Final = ("method", "world", "n_rows", "n_anchors")
-COLUMNS: Final = (*CELL, "tolerance", "alpha", "beta", "runs", "rejections")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +135,7 @@ class Cells:
 
 def under_uniform_noise(columns: Columns) -> Columns:
     """Return the rows under uniform noise."""
-    uniform = kept(columns, columns["alpha"] == columns["beta"])
-    if not len(uniform["alpha"]):
-        raise InputError("the table has no row under uniform noise: alpha differs from beta.")
-    return uniform
-
-
-def under_class_conditional_noise(columns: Columns) -> Columns:
-    """Return the rows under noise that is not uniform."""
-    lopsided = kept(columns, columns["alpha"] != columns["beta"])
-    if not len(lopsided["alpha"]):
-        raise InputError("the table has no row with class-conditional noise: alpha equals beta.")
-    return lopsided
+    return kept(columns, columns["alpha"] == columns["beta"])
 
 
 def levels_not_held(uniform: Columns) -> set[Key]:
@@ -161,7 +147,6 @@ def levels_not_held(uniform: Columns) -> set[Key]:
 
 def arrange(columns: Columns, not_held: set[Key]) -> Cells:
     """Arrange rows by cell, the largest share of rejections of each."""
-    _refuse_repeats(columns)
     methods, worlds = in_order(columns["method"]), in_order(columns["world"])
     keys = _keys(columns)
     sizes = sorted({(n_rows, n_anchors) for _, _, n_rows, n_anchors in keys})
@@ -181,19 +166,6 @@ def _keys(columns: Columns) -> list[Key]:
     """Name the cell each row belongs to."""
     named = (columns[name].tolist() for name in CELL)
     return list(zip(*named, strict=True))
-
-
-def _refuse_repeats(columns: Columns) -> None:
-    """Raise if one setting has several rows: which to draw would be a guess."""
-    seen = set()
-    for key, alpha in zip(_keys(columns), columns["alpha"].tolist(), strict=True):
-        if (key, alpha) in seen:
-            method, world, n_rows, n_anchors = key
-            raise InputError(
-                f"method {method!r} in world {world!r} with n_rows {n_rows} and n_anchors "
-                f"{n_anchors} has two rows at alpha {alpha:g}: keep one of them."
-            )
-        seen.add((key, alpha))
 
 
 # Steps of the level's colours, even around the nominal 0.05 and halfway between the numbers
@@ -228,95 +200,75 @@ class Shading:
 
 
 @in_house_style
-def level_figure(
-    table: Any, *, rate: float | None = None, tolerance: float | None = None
-) -> Figure:
+def level_figure(atlas: Columns) -> Figure:
     """Draw how often each method rejects uniform noise, which it should in 5 % of the runs.
 
-    Parameters
-    ----------
-    table : dict of arrays or pyarrow.Table
-        One row a setting, with the columns ``method``, ``world``, ``n_rows``, ``n_anchors``,
-        ``tolerance``, ``alpha``, ``beta``, ``runs`` and ``rejections``.
-    rate : float, optional
-        The flip rate to draw. Default the worst of those in the table, cell by cell.
-    tolerance : float, optional
-        Which tolerance to draw, if the table holds several.
+    Of the flip rates in the atlas, which must be of one tolerance, each cell shows the worst.
 
     Notes
     -----
     Purple rejects too rarely, orange too often. A frame marks a cell whose 95 % Wilson interval
     lies above 0.08; a hatched cell was not run.
     """
-    columns = only_where(under_uniform_noise(read_columns(table, COLUMNS)), tolerance=tolerance)
-    if rate is not None:
-        columns = only_where(columns, alpha=rate)
+    columns = under_uniform_noise(atlas)
     shading = Shading(
         ListedColormap(colormaps["PuOr"](LEVEL_SHADES)),
         BoundaryNorm(LEVEL_STEPS, len(LEVEL_SHADES)),
     )
     drawn = [f"{100 * value:g}" for value in in_order(columns["alpha"])]
     rates = f"worst of {', '.join(drawn[:-1])} and {drawn[-1]}" if len(drawn) > 1 else drawn[0]
-    cells = arrange(columns, levels_not_held(columns))
-    figure = _draw(cells, shading)
-    figure.suptitle(f"Level: {rates} % of both classes flipped, {_anchors_of(columns)}")
-    _add_scale(
-        figure,
+    return _draw(
+        arrange(columns, levels_not_held(columns)),
         shading,
+        f"Level: {rates} % of both classes flipped, {_anchors_of(columns)}",
         "Share of runs that rejected; nominal 0.05. "
         f"Framed: surely above {HELD:g}. Hatched: not run.",
     )
-    return figure
 
 
 @in_house_style
-def power_heatmap_figure(
-    table: Any,
-    *,
-    alpha: float | None = None,
-    beta: float | None = None,
-    tolerance: float | None = None,
-) -> Figure:
+def power_heatmap_figure(atlas: Columns, noise: ClassConditionalNoise) -> Figure:
     """Draw how often each method rejects class-conditional noise, which it should always.
-
-    Parameters
-    ----------
-    table : dict of arrays or pyarrow.Table
-        As for `level_figure`, whose rows it may hold too.
-    alpha, beta, tolerance : float, optional
-        Which setting to draw, if the table holds several.
 
     Notes
     -----
-    Rejections of a method that also rejects uniform noise are no power. Where the table shows
-    that (a level whose 95 % Wilson interval lies above 0.08 at this tolerance) the cell is framed.
+    Rejections of a method that also rejects uniform noise are no power. Where the atlas, which must
+    be of one tolerance, shows that (a level whose 95 % Wilson interval lies above 0.08) the cell is
+    framed.
     """
-    everything = only_where(read_columns(table, COLUMNS), tolerance=tolerance)
-    columns = only_where(under_class_conditional_noise(everything), alpha=alpha, beta=beta)
-    uniform = kept(everything, everything["alpha"] == everything["beta"])
+    columns = kept(atlas, (atlas["alpha"] == noise.alpha) & (atlas["beta"] == noise.beta))
     shading = Shading(colormaps["Blues"], Normalize(0, 1))
-    figure = _draw(arrange(columns, levels_not_held(uniform)), shading)
-    figure.suptitle(
-        f"Power: {100 * columns['alpha'][0]:g} % of positives and "
-        f"{100 * columns['beta'][0]:g} % of negatives flipped, {_anchors_of(columns)}"
-    )
-    _add_scale(
-        figure,
+    return _draw(
+        arrange(columns, levels_not_held(under_uniform_noise(atlas))),
         shading,
+        f"Power: {100 * noise.alpha:g} % of positives and {100 * noise.beta:g} % of negatives "
+        f"flipped, {_anchors_of(columns)}",
         "Share of runs that rejected. Framed: rejects uniform noise too. Hatched: not run.",
     )
-    return figure
 
 
-def _draw(cells: Cells, shading: Shading) -> Figure:
-    """Draw one panel a method."""
+def _draw(cells: Cells, shading: Shading, title: str, scale: str) -> Figure:
+    """Draw one panel a method, and the colour scale under them, as high whatever their number."""
     n_panels = len(cells.methods)
-    figure, axes = new_figure(
-        n_panels, height=1.1 + n_panels * (0.25 + 0.175 * len(cells.worlds)), share_x=True
-    )
+    height = 1.1 + n_panels * (0.25 + 0.175 * len(cells.worlds))
+    figure, axes = new_figure(n_panels, height=height, share_x=True)
     for method, panel in enumerate(axes.flat):
         _draw_panel(panel, cells, method, shading)
     axes[-1, 0].set_xlabel("Number of toss-ups, k")
+    figure.suptitle(title)
+    bar = figure.colorbar(
+        ScalarMappable(shading.norm, shading.colors),
+        ax=figure.axes,
+        location="bottom",
+        aspect=45,
+        fraction=0.2 / height,
+        pad=0.1 / height,
+        label=scale,
+    )
+    if isinstance(shading.norm, BoundaryNorm):
+        middles = (np.array(LEVEL_STEPS[1:]) + LEVEL_STEPS[:-1]) / 2
+        bar.set_ticks(middles.tolist(), labels=LEVEL_NAMES)
+        bar.ax.tick_params(length=0)
     return figure
 
 
@@ -336,7 +288,7 @@ def _draw_panel(panel: Axes, cells: Cells, method: int, shading: Shading) -> Non
             panel.text(
                 column + 0.5,
                 row + 0.5,
-                _short(rate),
+                f"{rate:.2f}".removeprefix("0"),
                 color=shading.text_color(rate),
                 fontsize=6.5,
                 ha="center",
@@ -379,29 +331,6 @@ def _name_row_counts(panel: Axes, n_rows: Sequence[int]) -> None:
         panel.axvline(places[0], color="white", linewidth=3)
 
 
-def _add_scale(figure: Figure, shading: Shading, words: str) -> None:
-    """Add the colour scale under the panels, as high whatever their number."""
-    height = figure.get_figheight()
-    bar = figure.colorbar(
-        ScalarMappable(shading.norm, shading.colors),
-        ax=figure.axes,
-        location="bottom",
-        aspect=45,
-        fraction=0.2 / height,
-        pad=0.1 / height,
-        label=words,
-    )
-    if isinstance(shading.norm, BoundaryNorm):
-        middles = (np.array(LEVEL_STEPS[1:]) + LEVEL_STEPS[:-1]) / 2
-        bar.set_ticks(middles.tolist(), labels=LEVEL_NAMES)
-        bar.ax.tick_params(length=0)
-
-
-def _short(rate: float) -> str:
-    """Write a rate with two digits and no leading zero."""
-    return f"{rate:.2f}".removeprefix("0")
-
-
 def _anchors_of(columns: Columns) -> str:
     """Say how exact the anchors of these rows are."""
     tolerance = float(columns["tolerance"][0])
@@ -409,7 +338,6 @@ def _anchors_of(columns: Columns) -> str:
 
 
 RUNS_A_TASK = 10
-SIGNIFICANCE = 0.05
 # Numbers are rounded in the CSV, which is what people read.
 CSV_DIGITS = 4
 
@@ -441,17 +369,13 @@ def run_atlas_study(
     written = [write_parquet(out / "atlas.parquet", atlas), write_csv(out / "atlas.csv", rounded)]
     for tolerance in in_order(atlas["tolerance"]):
         name = f"tolerance_{tolerance:.2f}"
-        figure = level_figure(atlas, tolerance=tolerance)
-        written += save_figure(figure, out / f"level_{name}")
+        here = kept(atlas, atlas["tolerance"] == tolerance)
+        written += save_figure(level_figure(here), out / f"level_{name}")
         for noise in UNEQUAL:
-            there = (atlas["alpha"] == noise.alpha) & (atlas["beta"] == noise.beta)
-            if not (there & (atlas["tolerance"] == tolerance)).any():
+            if not ((here["alpha"] == noise.alpha) & (here["beta"] == noise.beta)).any():
                 continue  # an interrupt came before
-            figure = power_heatmap_figure(
-                atlas, alpha=noise.alpha, beta=noise.beta, tolerance=tolerance
-            )
             path = out / f"power_{noise.alpha:.2f}_{noise.beta:.2f}_{name}"
-            written += save_figure(figure, path)
+            written += save_figure(power_heatmap_figure(here, noise), path)
     return written, atlas_verdicts(atlas), interrupted
 
 
@@ -471,21 +395,16 @@ def measure_atlas(
     done = carry_out(
         run_task, tasks, workers=workers, progress=progress, size=lambda task: len(task.runs)
     )
-    parts: dict[int, list[Outcomes]] = {}
-    tasks_a_setting = -(-runs // RUNS_A_TASK)
-    for number, outcomes in enumerate(done.results):
+    parts: dict[Setting, list[FloatArray]] = {}
+    for task, outcomes in zip(tasks, done.results, strict=True):
         if outcomes is not None:
-            parts.setdefault(number // tasks_a_setting, []).append(outcomes)
-    rows = [row for place, found in parts.items() for row in _rows(settings[place], found)]
-    names = list(rows[0])
-    return {name: np.array([row[name] for row in rows]) for name in names}, done.interrupted
+            parts.setdefault(task.setting, []).append(outcomes)
+    rows = [row for setting, found in parts.items() for row in _rows(setting, found)]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}, done.interrupted
 
 
-def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
+def _rows(setting: Setting, parts: Sequence[FloatArray]) -> list[dict[str, Any]]:
     """Return a row for each method in one setting."""
-    pvalues = np.concatenate([part.pvalues for part in parts], axis=1)
-    statistics = np.concatenate([part.statistics for part in parts], axis=1)
-    estimates = np.concatenate([part.estimates for part in parts], axis=1)
     common = {
         "world": setting.world.name,
         "n_rows": setting.n_rows,
@@ -496,43 +415,31 @@ def _rows(setting: Setting, parts: Sequence[Outcomes]) -> list[dict[str, Any]]:
         "n_features": len(setting.draw(0).features[0]),
     }
     rows = []
-    for method, values, z in zip(CURVE_METHODS, pvalues, statistics, strict=True):
-        row = _row(method, common, values < SIGNIFICANCE, np.isnan(values))
-        row["wrong_way"] = _wrong_way(values < SIGNIFICANCE, z, setting)
-        rows.append(row)
-    for method, values in zip(BASELINES, estimates, strict=True):
-        row = _row(method, common, np.abs(values) > NOTICED, np.isnan(values))
-        row["wrong_way"] = _wrong_way(np.abs(values) > NOTICED, values, setting)
-        there = values[~np.isnan(values)]
-        row["mean_estimate"] = float(there.mean()) if len(there) else np.nan
-        row["sd_estimate"] = float(there.std()) if len(there) else np.nan
-        rows.append(row)
+    every = zip([*CURVE_METHODS, *BASELINES], *np.concatenate(parts, axis=2), strict=True)
+    for method, leans, rejected in every:
+        # What could not be done is neither a rejection nor a run.
+        done = ~np.isnan(rejected)
+        runs, rejections = int(done.sum()), int((rejected == 1).sum())
+        low, high = wilson_interval(rejections, runs) if runs else (np.nan, np.nan)
+        estimates = leans[done] if method in BASELINES else np.array([])
+        # Rejections that name the class flipped less; none where neither is.
+        wrong_way = (rejected == 1) & (leans * setting.noise.asymmetry < 0)
+        rows.append(
+            {
+                "method": method,
+                **common,
+                "runs": runs,
+                "rejections": rejections,
+                "failures": len(rejected) - runs,
+                "wrong_way": int(wrong_way.sum()),
+                "rate": rejections / runs if runs else np.nan,
+                "low": low,
+                "high": high,
+                "mean_estimate": float(estimates.mean()) if len(estimates) else np.nan,
+                "sd_estimate": float(estimates.std()) if len(estimates) else np.nan,
+            }
+        )
     return rows
-
-
-def _row(method: str, common: dict[str, Any], rejected: Any, failed: Any) -> dict[str, Any]:
-    """Return a row; what could not be done is neither a rejection nor a run."""
-    rejections, failures = int(rejected.sum()), int(failed.sum())
-    runs = len(rejected) - failures
-    low, high = wilson_interval(rejections, runs) if runs else (np.nan, np.nan)
-    return {
-        "method": method,
-        **common,
-        "runs": runs,
-        "rejections": rejections,
-        "failures": failures,
-        "wrong_way": 0,
-        "rate": rejections / runs if runs else np.nan,
-        "low": low,
-        "high": high,
-        "mean_estimate": np.nan,
-        "sd_estimate": np.nan,
-    }
-
-
-def _wrong_way(rejected: Any, lean: Any, setting: Setting) -> int:
-    """Return how many rejections name the class that is flipped less; none where neither is."""
-    return int((rejected & (lean * setting.noise.asymmetry < 0)).sum())
 
 
 def atlas_verdicts(atlas: dict[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ true classes do not overlap. Neither comes with an interval or a test.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from scipy.special import expit
 
 from evenodds.errors import InputError
 from evenodds.model.logistic import fit_logistic
-from evenodds.rows.labels import read_labels
-from evenodds.validation import FloatArray, check_between, check_whole
+from evenodds.validation import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
@@ -39,24 +38,13 @@ class NoiseRates:
         return self.beta - self.alpha
 
 
-def extreme_posterior_rates(
-    X: Any, y: Any, *, positive: Any = None, percentile: float = PERCENTILE
-) -> NoiseRates:
+def extreme_posterior_rates(features: FloatArray, given: BoolArray) -> NoiseRates:
     """Estimate flip rates from the rows that look most like their class.
-
-    Parameters
-    ----------
-    X, y
-        Features and given labels, as for `fit_logistic`.
-    positive : object, optional
-        The positive label.
-    percentile : float, default 97
-        How extreme the row is that stands for a class, 100 for the most extreme.
 
     Notes
     -----
-    With ``p(x)`` the fitted probability of a positive *label*, the row at this percentile of
-    ``p`` is taken for a certain positive, the row at this percentile of ``1 - p`` for a certain
+    With ``p(x)`` the fitted probability of a positive *label*, the row at the 97th percentile of
+    ``p`` is taken for a certain positive, the row at that percentile of ``1 - p`` for a certain
     negative, and the transition matrix is read off there: ``alpha = 1 - p`` at the first,
     ``beta = p`` at the second ([1]_, theorem 3). The classifier here is plain logistic
     regression, fitted to all rows.
@@ -69,9 +57,7 @@ def extreme_posterior_rates(
     .. [1] Patrini, G., Rozza, A., Menon, A. K., Nock, R., Qu, L. (2017). Making deep neural
            networks robust to label noise: a loss correction approach. CVPR. arXiv:1609.03683.
     """
-    check_between(percentile, "percentile", 50, 100, why="it is to name extreme rows")
-    fit = fit_logistic(X, y, positive=positive)
-    return rates_at_extremes(expit(fit.log_odds(np.asarray(X, dtype=np.float64))), percentile)
+    return rates_at_extremes(expit(fit_logistic(features, given).log_odds(features)))
 
 
 def rates_at_extremes(posterior: FloatArray, percentile: float = PERCENTILE) -> NoiseRates:
@@ -83,24 +69,14 @@ def rates_at_extremes(posterior: FloatArray, percentile: float = PERCENTILE) -> 
 
 
 def confident_joint_rates(
-    X: Any, y: Any, rng: np.random.Generator, *, positive: Any = None, n_folds: int = N_FOLDS
+    features: FloatArray, given: BoolArray, rng: np.random.Generator
 ) -> NoiseRates:
     """Estimate flip rates from the counts of rows confidently in each class.
 
-    Parameters
-    ----------
-    X, y
-        Features and given labels, as for `fit_logistic`.
-    rng : numpy.random.Generator
-        Deals the rows into folds.
-    positive : object, optional
-        The positive label.
-    n_folds : int, default 5
-        A row's posterior is predicted by a fit without its fold.
-
     Notes
     -----
-    A row is confidently in a class if its predicted posterior reaches the mean over the rows
+    A row's posterior is predicted by a fit without its fold, and the row is confidently in a class
+    if that reaches the mean over the rows
     given that label; if it is in both, the more likely counts. The counts by given and
     confident class, each given label's scaled to all its rows, estimate the joint distribution
     of given and true labels ([1]_, section 3), and its columns the flip rates.
@@ -113,16 +89,8 @@ def confident_joint_rates(
     .. [1] Northcutt, C. G., Jiang, L., Chuang, I. L. (2021). Confident learning: estimating
            uncertainty in dataset labels. J. Artif. Intell. Res. 70. arXiv:1911.00068.
     """
-    given = read_labels(y, positive=positive).block(slice(None)) == 1
-    features = np.asarray(X, dtype=np.float64)
-    if features.ndim != 2 or len(features) != len(given):
-        raise InputError(
-            f"X has shape {features.shape} but there are {len(given)} labels: "
-            "give one row of features a label."
-        )
-    return rates_of_joint(
-        confident_joint(cross_fitted_posterior(features, given, rng, n_folds), given), given
-    )
+    posterior = cross_fitted_posterior(features, given, rng)
+    return rates_of_joint(confident_joint(posterior, given), given)
 
 
 def confident_joint(posterior: FloatArray, given: BoolArray) -> NDArray[np.int64]:
@@ -152,7 +120,7 @@ def rates_of_joint(counts: NDArray[np.int64], given: BoolArray) -> NoiseRates:
 
 
 def cross_fitted_posterior(
-    features: FloatArray, given: BoolArray, rng: np.random.Generator, n_folds: int = N_FOLDS
+    features: FloatArray, given: BoolArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return each row's probability of a positive label, by a fit that has not seen the row.
 
@@ -161,26 +129,19 @@ def cross_fitted_posterior(
     InputError
         If a label has fewer rows than there are folds, or a fold has no fit.
     """
-    check_whole(n_folds, "n_folds", at_least=2)
     fewest = min(np.count_nonzero(given), np.count_nonzero(~given))
-    if fewest < n_folds:
+    if fewest < N_FOLDS:
         raise InputError(
-            f"one label has {fewest} rows but n_folds is {n_folds}: every fold needs rows of both "
-            "labels, so use fewer folds or more rows."
+            f"one label has {fewest} rows but there are {N_FOLDS} folds: every fold needs rows of "
+            "both labels, so use more rows."
         )
-    folds = _deal(given, rng, n_folds)
+    # Rows are dealt at random, those of either label evenly.
+    shuffled = rng.permutation(len(given))
+    folds = np.empty(len(given), dtype=np.int64)
+    folds[shuffled[np.argsort(given[shuffled], kind="stable")]] = np.arange(len(given)) % N_FOLDS
     posterior = np.empty(len(given))
-    for fold in range(n_folds):
+    for fold in range(N_FOLDS):
         inside = folds == fold
         fit = fit_logistic(features[~inside], given[~inside])
         posterior[inside] = expit(fit.log_odds(features[inside]))
     return posterior
-
-
-def _deal(given: BoolArray, rng: np.random.Generator, n_folds: int) -> NDArray[np.int64]:
-    """Deal rows into folds at random, those of either label evenly."""
-    shuffled = rng.permutation(len(given))
-    by_label = shuffled[np.argsort(given[shuffled], kind="stable")]
-    folds = np.empty(len(given), dtype=np.int64)
-    folds[by_label] = np.arange(len(given)) % n_folds
-    return folds

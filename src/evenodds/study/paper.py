@@ -4,7 +4,7 @@ Every run draws rows, flips labels, and fits the clean and the corrupted labels 
 toss-ups are used for every number of anchors (the first 1, 2, 4, ...) and every tolerance.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +25,7 @@ from evenodds.inference.method import Method
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.model.many_fits import fit_stack, samples_in_a_stack
 from evenodds.noise import ClassConditionalNoise
-from evenodds.planning.paper_power import AnchorVariance, wald_power
+from evenodds.planning.expected_data import AnchorVariance, wald_centre
 from evenodds.report.style import (
     BLACK,
     BLUE,
@@ -40,21 +40,20 @@ from evenodds.rows.memory import read_rows
 from evenodds.simulation.parallel import Progress, carry_out
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import two_bells
-from evenodds.study.noise_figures import boundary_figure, densities_figure
+from evenodds.study.losses import boundary_figure, densities_figure
 from evenodds.study.tables import (
     Columns,
     in_order,
+    kept,
     make_folder,
-    only_where,
-    read_columns,
     write_csv,
     write_parquet,
 )
 from evenodds.validation import FloatArray
 
-COLUMNS: Final = ("alpha", "beta", "n_rows", "tolerance", "n_anchors", "labels", "pvalue")
-# Whisker, box edge, median, box edge, whisker.
+# Whisker, box edge, median, box edge, whisker, and what matplotlib calls them.
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+BOX: Final = ("whislo", "q1", "med", "q3", "whishi")
 FILLS: Final = {"clean": "white", "corrupted": "#A9A9A9"}
 # Boxes of one number of anchors stand side by side, this far from its tick.
 APART: Final = 0.2
@@ -62,29 +61,15 @@ WIDTH: Final = 0.32
 
 
 @in_house_style
-def grid_figure(
-    table: Any,
-    *,
-    alpha: float | None = None,
-    beta: float | None = None,
-    test: str = "wald",
-) -> Figure:
+def grid_figure(columns: Columns, *, test: str = "wald") -> Figure:
     """Draw p-values of clean and corrupted labels: rows N, columns tolerance, x axis anchors.
 
     Parameters
     ----------
-    table : dict of arrays or pyarrow.Table
-        One row a p-value, with the columns ``alpha``, ``beta``, ``n_rows``, ``tolerance``,
-        ``n_anchors``, ``labels`` ("clean" or "corrupted") and ``pvalue``.
-    alpha, beta : float, optional
-        Which flip rates to draw, if the table holds several.
+    columns : dict of arrays
+        As `paper_pvalues` returns them, of one noise.
     test : str, default "wald"
         Name of the test, for the title.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or the flip rates asked for are not there or not asked for.
 
     Notes
     -----
@@ -92,10 +77,8 @@ def grid_figure(
     so whatever lies outside is a tenth of the runs. Under uniform noise p-values are uniform:
     the box should span 1/4 to 3/4.
     """
-    columns = only_where(read_columns(table, COLUMNS), alpha=alpha, beta=beta)
     sizes, tolerances = in_order(columns["n_rows"]), in_order(columns["tolerance"])
     n_anchors = in_order(columns["n_anchors"])
-    boxes = _boxes(columns)
     figure, axes = new_figure(
         len(sizes),
         len(tolerances),
@@ -104,56 +87,27 @@ def grid_figure(
         share_y=True,
     )
     for (row, column), panel in np.ndenumerate(axes):
-        here = {
-            (k, labels): boxes.get((sizes[row], tolerances[column], k, labels))
-            for k in n_anchors
-            for labels in FILLS
-        }
-        _draw_panel(panel, here, n_anchors)
+        here = (columns["n_rows"] == sizes[row]) & (columns["tolerance"] == tolerances[column])
+        _draw_panel(panel, kept(columns, here), n_anchors)
     _name_panels(axes, sizes, tolerances)
     _name_figure(figure, columns["alpha"][0], columns["beta"][0], test)
     return figure
 
 
-def _boxes(columns: Columns) -> dict[tuple[int, float, int, str], FloatArray]:
-    """Return the quantiles of every cell, by (rows, tolerance, anchors, labels)."""
-    keys = [columns[name] for name in ("labels", "n_anchors", "tolerance", "n_rows")]
-    order = np.lexsort(keys)
-    pvalues = columns["pvalue"][order].astype(np.float64)
-    sorted_keys = [key[order] for key in keys]
-    changes = np.any([key[1:] != key[:-1] for key in sorted_keys], axis=0)
-    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    return {
-        (
-            int(sorted_keys[3][start]),
-            float(sorted_keys[2][start]),
-            int(sorted_keys[1][start]),
-            str(sorted_keys[0][start]),
-        ): np.quantile(cell, QUANTILES)
-        for start, cell in zip(starts, np.split(pvalues, starts[1:]), strict=True)
-    }
-
-
-def _draw_panel(
-    panel: Axes,
-    boxes: Mapping[tuple[int, str], FloatArray | None],
-    n_anchors: Sequence[int],
-) -> None:
+def _draw_panel(panel: Axes, columns: Columns, n_anchors: Sequence[int]) -> None:
     """Draw the boxes of one panel under the two lines of the paper."""
     for labels, side in (("clean", -APART), ("corrupted", APART)):
-        there = [
-            (place + side, box)
-            for place, k in enumerate(n_anchors)
-            if (box := boxes[k, labels]) is not None
-        ]
-        if not there:
+        boxes = {}
+        for place, k in enumerate(n_anchors):
+            cell = (columns["n_anchors"] == k) & (columns["labels"] == labels)
+            if cell.any():
+                values = np.quantile(columns["pvalue"][cell].astype(np.float64), QUANTILES)
+                boxes[place + side] = dict(zip(BOX, values, strict=True))
+        if not boxes:
             continue
         panel.bxp(
-            [
-                {"whislo": low, "q1": q1, "med": median, "q3": q3, "whishi": high}
-                for _, (low, q1, median, q3, high) in there
-            ],
-            positions=[position for position, _ in there],
+            [*boxes.values()],
+            positions=[*boxes],
             widths=WIDTH,
             showfliers=False,
             showcaps=False,
@@ -212,7 +166,7 @@ FOURTH_NOISE = ClassConditionalNoise(0.40, 0.10)
 SIZES = (500, 1000, 2000, 5000)
 TOLERANCES = (0.0, 0.05, 0.10)
 ANCHOR_NUMBERS = (1, 2, 4, 8, 16, 32)
-LABELS = ("clean", "corrupted")
+LABELS = tuple(FILLS)
 RUNS = 500
 # Runs of one task of the noise-aware tests, each of which takes seconds.
 NOISE_AWARE_RUNS = 5
@@ -386,7 +340,6 @@ def _columns(task: Task, pvalues: FloatArray) -> dict[str, Any]:
 
 
 PAPER_VARIANCE: Final = 0.1
-PAPER_ANCHORS: Final = (1, 2, 4, 8, 16, 32)
 # In the paper's world an anchor (u, -u) with u uniform on [-4, 4] has the variance of the
 # centre times 1 + 2 E u^2 = 35/3: the direction (1, -1) is independent of the posterior.
 PAPER_WORLD_FLOOR_SHARE: Final = 3 / 35
@@ -401,45 +354,32 @@ def power_curve(differences: FloatArray, variance: float, significance: float) -
     smaller one is taken as 0.
     """
     rates = np.maximum(differences, 0), np.maximum(-differences, 0)
-    return np.array(
-        [
-            wald_power(ClassConditionalNoise(alpha, beta), variance, significance=significance)
-            for beta, alpha in zip(*rates, strict=True)
-        ]
-    )
+    centres = [
+        wald_centre(ClassConditionalNoise(alpha, beta), variance)
+        for beta, alpha in zip(*rates, strict=True)
+    ]
+    return np.array([centre.power(significance, "two-sided") for centre in centres])
 
 
 @in_house_style
-def power_figure(
-    *,
-    single: float = PAPER_VARIANCE,
-    floor: float = 0.0,
-    n_anchors: Sequence[int] = PAPER_ANCHORS,
-    significance: float = 0.05,
-) -> Figure:
+def power_figure(*, floor: float = 0.0) -> Figure:
     """Draw power against the difference of the flip rates, one curve a number of anchors.
 
     Parameters
     ----------
-    single : float, default 0.1
-        Variance of the fitted posterior at one random anchor.
     floor : float, default 0
         Variance that averaging anchors cannot remove. Above 0 a second panel shows its effect
-        beside the paper's figure, which has none; `PAPER_WORLD_FLOOR_SHARE` times `single` is
-        that of the paper's own world.
-    n_anchors : sequence of int
-        One curve each.
-    significance : float, default 0.05
-        Level of the test, drawn as a line.
+        beside the paper's figure, which has none; `PAPER_WORLD_FLOOR_SHARE` times
+        `PAPER_VARIANCE` is that of the paper's own world.
     """
-    variances = [AnchorVariance(single=single)]
-    titles = [f"As printed: variance {single:g}/k"]
+    variances = [AnchorVariance(single=PAPER_VARIANCE)]
+    titles = [f"As printed: variance {PAPER_VARIANCE:g}/k"]
     if floor > 0:
-        variances.append(AnchorVariance(single=single, floor=floor))
+        variances.append(AnchorVariance(single=PAPER_VARIANCE, floor=floor))
         titles.append(f"With its floor of {floor:.2g}")
     figure, axes = new_figure(1, len(variances), height=3.1, share_y=True)
     for panel, variance in zip(axes.flat, variances, strict=True):
-        _draw_curves(panel, variance, n_anchors, significance)
+        _draw_curves(panel, variance)
     axes[0, 0].set_ylabel("Probability of rejecting uniform noise (power)")
     figure.supxlabel(
         "Difference of the two flip rates, |β − α| (all that matters at exact toss-ups)",
@@ -453,19 +393,16 @@ def power_figure(
     return figure
 
 
-def _draw_curves(
-    panel: Axes, variance: AnchorVariance, n_anchors: Sequence[int], significance: float
-) -> None:
+def _draw_curves(panel: Axes, variance: AnchorVariance) -> None:
     """Draw the curves of one panel, the most anchors first so that the legend is in their order."""
     differences = np.linspace(0, LARGEST_DIFFERENCE, 161)
-    shades = colormaps["viridis"](np.linspace(0.82, 0.0, len(n_anchors)))
+    shades = colormaps["viridis"](np.linspace(0.0, 0.82, len(ANCHOR_NUMBERS)))
     styles = ["-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2))]
-    for place, (k, shade) in reversed(list(enumerate(zip(n_anchors, shades, strict=True)))):
-        power = power_curve(differences, variance.of(k), significance)
-        style = styles[(len(n_anchors) - 1 - place) % len(styles)]
+    for k, shade, style in zip(reversed(ANCHOR_NUMBERS), shades, styles, strict=True):
+        power = power_curve(differences, variance.of(k), LEVELS[0])
         panel.plot(differences, power, color=shade, linestyle=style, label=str(k))
     panel.axhline(
-        significance, color=BLACK, linewidth=0.7, linestyle=":", label=f"level {significance:g}"
+        LEVELS[0], color=BLACK, linewidth=0.7, linestyle=":", label=f"level {LEVELS[0]:g}"
     )
     panel.set(xlim=(0, LARGEST_DIFFERENCE), ylim=(0, 1.01))
 
@@ -509,9 +446,10 @@ def run_paper_study(
         write_csv(out / f"{name}_rejection_rates.csv", rates),
     ]
     for noise in noises:
-        if not ((table["alpha"] == noise.alpha) & (table["beta"] == noise.beta)).any():
+        here = (table["alpha"] == noise.alpha) & (table["beta"] == noise.beta)
+        if not here.any():
             continue  # an interrupt came before
-        figure = grid_figure(table, alpha=noise.alpha, beta=noise.beta, test=name.replace("_", " "))
+        figure = grid_figure(kept(table, here), test=name.replace("_", " "))
         path = out / f"{name}_grid_{noise.alpha:.2f}_{noise.beta:.2f}"
         written += save_figure(figure, path)
     if method is None and (world is None or world.name == "paper"):
@@ -525,25 +463,19 @@ def run_paper_study(
 
 def rejection_rates(table: dict[str, Any]) -> dict[str, Any]:
     """Return how often p-values fall below 5 % and 10 %, for every setting of a grid."""
-    values = [in_order(table[name]) for name in SETTINGS]
-    codes = [
-        np.searchsorted(np.sort(known), table[name])
-        for name, known in zip(SETTINGS, values, strict=True)
-    ]
-    shape = [len(known) for known in values]
-    cell = np.ravel_multi_index(codes, shape)
-    runs = np.bincount(cell, minlength=int(np.prod(shape)))
-    there = np.flatnonzero(runs)
-    places = np.unravel_index(there, shape)
-    rates: dict[str, Any] = {
-        name: np.sort(known)[place]
-        for name, known, place in zip(SETTINGS, values, places, strict=True)
+    import pyarrow as pa
+
+    below = {
+        f"{column}_below_{level:.2f}": (table[column] < level).astype(np.float64)
+        for column in ("pvalue", "pvalue_kept")
+        if column in table
+        for level in LEVELS
     }
-    rates["runs"] = runs[there]
-    for column in ("pvalue", "pvalue_kept"):
-        if column not in table:
-            continue
-        for level in LEVELS:
-            counts = np.bincount(cell, weights=table[column] < level, minlength=len(runs))
-            rates[f"{column}_below_{level:.2f}"] = counts[there] / runs[there]
-    return rates
+    settings = {name: table[name] for name in SETTINGS}
+    means = [(name, "mean") for name in below]
+    grouped = pa.table({**settings, **below}).group_by(list(SETTINGS))
+    found = grouped.aggregate([("alpha", "count"), *means])
+    found = found.sort_by([(name, "ascending") for name in SETTINGS])
+    names = {**{name: name for name in SETTINGS}, "runs": "alpha_count"}
+    names |= {name: f"{name}_mean" for name in below}
+    return {name: found[column].to_numpy() for name, column in names.items()}

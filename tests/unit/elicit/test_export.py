@@ -10,8 +10,8 @@ import pytest
 from pyarrow import parquet
 
 from evenodds.anchors import Anchors
-from evenodds.elicit.answers import Verdict
-from evenodds.elicit.export import Outputs, anchor_table, findings, write_anchors, write_answers
+from evenodds.elicit.answers import Verdict, judge
+from evenodds.elicit.store import Outputs, anchor_table, write_anchors, write_answers
 from evenodds.rows.anchor_points import read_anchors
 
 
@@ -41,7 +41,7 @@ def test_anchors_are_the_rows_of_the_toss_ups(answered, patients):
 
 @pytest.mark.parametrize("name", ["anchors.parquet", "anchors.csv", "anchors.tsv"])
 def test_files_are_private(answered, tmp_path, name):
-    table = anchor_table(answered.table, ("age",), answered.findings())
+    table = anchor_table(answered.table, ("age",), answered.judgement())
     write_anchors(tmp_path / name, table)
     answered.export()
     modes = {stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / name, answered.outputs.answers)}
@@ -91,7 +91,7 @@ def test_without_toss_ups_only_the_answers_are_written(session, answer_next):
 
 def test_without_toss_ups_there_is_no_table_of_anchors(session, refused):
     with refused("no case was called a toss-up, so there are no anchors to write yet."):
-        anchor_table(session.table, ("age",), findings([], session.plan))
+        anchor_table(session.table, ("age",), judge([], breadth=session.plan.breadth))
 
 
 @pytest.mark.parametrize(

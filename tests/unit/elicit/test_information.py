@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenodds.elicit.plan import hidden_line, information_lines
+from evenodds.elicit.plan import hidden_lines, information_lines
 from evenodds.elicit.session import closing_lines, open_session, opening_lines
 
 
@@ -43,14 +43,14 @@ def test_the_warning_comes_before_and_after(desk_with):
     session = desk_with(show=("age", "dose", "note"))
     (warning,) = information_lines(session.plan)
     assert warning in opening_lines(session)
-    assert warning in closing_lines(session.plan, session.findings())
+    assert warning in closing_lines(session.plan, session.judgement())
 
 
 def test_columns_nobody_sees_are_named_at_the_start(desk_with, patients):
-    assert hidden_line(desk_with(show=None).plan, patients.column_names) == (
+    assert hidden_lines(desk_with(show=None).plan, patients.column_names) == [
         "Experts are shown 'age' and 'dose', and not 'note' and 'scan'; --show names what to show."
-    )
+    ]
 
 
 def test_nothing_is_said_where_all_is_shown(session, patients):
-    assert hidden_line(session.plan, patients.column_names) is None
+    assert hidden_lines(session.plan, patients.column_names) == []

@@ -2,12 +2,12 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
-from evenodds.elicit.preview import Preview, Prospect, View
-from evenodds.elicit.session import running_line
-from evenodds.elicit.tolerance import judge
+from evenodds.elicit.answers import TossUp, judge
+from evenodds.elicit.session import Preview, Prospect, View, running_line
 from evenodds.errors import InputError
 
 
@@ -19,6 +19,11 @@ def wait_for(preview, prospect, seconds=10):
             return view
         time.sleep(0.01)
     raise TimeoutError
+
+
+def prospect_with(n_toss_ups):
+    found = tuple(TossUp(case, 0.5, ("Ada",)) for case in range(n_toss_ups))
+    return Prospect.of(replace(judge([], breadth=0.8), toss_ups=found))
 
 
 def looking(detect):
@@ -90,12 +95,11 @@ def test_an_outlook_that_cannot_be_prepared_is_not_taken_for_too_few_toss_ups(er
 
 @pytest.mark.parametrize(("found", "counted"), [(3, 3), (5, 4), (70, 64)])
 def test_between_two_steps_the_lower_is_worked_out(found, counted):
-    judgement = judge([], [], breadth=0.8)
-    assert Prospect.of(found, judgement).n_anchors == counted
+    assert prospect_with(found).n_anchors == counted
 
 
 def test_two_toss_ups_are_not_worth_working_out():
-    assert Prospect.of(2, judge([], [], breadth=0.8)) is None
+    assert prospect_with(2) is None
 
 
 LARGE = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenodds.elicit.questions import GAP, Queue
+from evenodds.elicit.plan import GAP, Queue
 
 CASES = tuple(range(100, 160))
 

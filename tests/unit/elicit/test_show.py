@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -67,17 +68,17 @@ def test_a_column_that_is_not_there_is_named(patients, refused):
 def test_lists_are_shown_as_text(patients):
     table = pa.table({"l": [[1, 2]] * 10, "y": [0, 1] * 5})
     assert choose_columns(table, "y", ("l",), "f") == ("l",)
-    assert Showing(("l",), ()).cells(table, 0)[0].text == "[1, 2]"
+    assert Showing(("l",), Path()).cells(table, 0)[0].text == "[1, 2]"
 
 
 def test_a_picture_is_shown_where_there_is_one(patients, folder):
-    cells = Showing(("age", "scan"), (folder,)).cells(patients, 0)
+    cells = Showing(("age", "scan"), folder).cells(patients, 0)
     assert [cell.kind for cell in cells] == ["number", "picture"]
 
 
 def test_neither_name_nor_path_of_a_picture_is_shown(patients, folder):
     """A folder or a file named after the label would give it away."""
-    showing = Showing(("scan",), (folder,))
+    showing = Showing(("scan",), folder)
     (there,) = showing.cells(patients, 0)
     (folder / "pictures" / "scan.png").unlink()
     (gone,) = showing.cells(patients, 0)

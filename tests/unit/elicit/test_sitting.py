@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.elicit.plan import MANY_FEATURES, spacing_posterior
-from evenodds.elicit.questions import fitted_posterior
+from evenodds.elicit.plan import MANY_FEATURES, fitted_posterior, spacing_posterior
 from evenodds.rows.memory import read_rows
 
 

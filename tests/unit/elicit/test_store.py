@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from evenodds.elicit.answers import Verdict
+from evenodds.elicit.answers import Answer, Verdict
 from evenodds.elicit.plan import SessionPlan
-from evenodds.elicit.store import Store
+from evenodds.elicit.store import Store, utc_now
 from evenodds.errors import StorageError
 
 SITTING = SessionPlan(
@@ -39,7 +39,10 @@ def store(tmp_path):
 
 
 def put(store, number, verdict=Verdict.toss_up, expert="Ada", case=1):
-    return store.add(expert, number, case=case, occasion=1, verdict=verdict, chance=0.5)
+    answer = Answer(
+        expert=expert, case=case, occasion=1, verdict=verdict, chance=0.5, time=utc_now()
+    )
+    return store.add(number, answer)
 
 
 def test_the_file_is_its_owners_only(store):
@@ -238,9 +241,10 @@ import sys
 from pathlib import Path
 from evenodds.elicit.answers import Verdict
 from evenodds.elicit.store import Store
+from tests.unit.elicit.test_store import put
 store = Store.open(Path(sys.argv[1]))
 for number in range(10_000):
-    store.add("Ada", number, case=1, occasion=1, verdict=Verdict.skip, chance=None)
+    put(store, number, Verdict.skip)
     print(number, flush=True)
 """
 

@@ -5,12 +5,12 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from evenodds.elicit.answers import TossUp, toss_ups
-from evenodds.elicit.tolerance import (
+from evenodds.elicit.answers import (
     LEAST_TOLERANCE,
     MOST_TOLERANCE,
     STATED_WIDTH,
     UNSEEN_LEAN,
+    TossUp,
     agreement_of,
     judge,
 )
@@ -19,7 +19,7 @@ BREADTH = 0.8
 
 
 def judged(answers, **settings):
-    return judge(answers, toss_ups(answers), breadth=BREADTH, **settings)
+    return judge(answers, breadth=BREADTH, **settings)
 
 
 @pytest.mark.parametrize("blur", [0.1, 0.3, 0.7, 1.5, 4.0])

@@ -11,7 +11,7 @@ from evenodds.model.noisy_batch import BatchProblem
 from evenodds.model.noisy_fit import climb_noisy, find_tops
 from evenodds.model.noisy_likelihood import NoisyProblem
 from evenodds.rows.memory import read_rows
-from evenodds.simulation.worlds import many_features, skewed, two_bells
+from evenodds.simulation.worlds import find_world, many_features, two_bells
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,9 @@ def test_products_made_in_pieces_give_the_same(monkeypatch):
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.1])
 @pytest.mark.parametrize(
-    "world", [two_bells(), two_bells(0.15), skewed(), many_features(4)], ids=lambda w: w.name
+    "world",
+    [two_bells(), two_bells(0.15), find_world("skewed"), many_features(4)],
+    ids=lambda w: w.name,
 )
 def test_noise_aware_fits_equal_single_fits(world, tolerance):
     rng = np.random.default_rng(3)

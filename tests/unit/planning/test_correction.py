@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.planning.paper_power import Centre
-from evenodds.planning.power import EXACT, Point, Shortfall, has_few_rows, read_question, settled
+from evenodds.planning.expected_data import Centre
+from evenodds.planning.question import EXACT, Point, Shortfall, has_few_rows, read_question, settled
 from evenodds.simulation.worlds import many_features
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.25)

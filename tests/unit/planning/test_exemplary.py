@@ -117,7 +117,7 @@ def test_noise_aware_statistics_scatter_by_one(of_rare):
 
 
 def test_examples_carry_both_labels_with_their_chances():
-    examples = Examples.of(find_world("skewed"), 50, seed=1)
+    examples = Examples(find_world("skewed"), 50, seed=1)
     rows = examples.rows(NOISE)
     chances = NOISE.noisy_posterior(expit(find_world("skewed").log_odds(examples.features)))
     assert rows.total_weight == pytest.approx(50, rel=1e-12)
@@ -125,12 +125,12 @@ def test_examples_carry_both_labels_with_their_chances():
 
 
 def test_copies_of_a_case_stand_for_no_rows_of_their_own():
-    once, copied = (Examples.of(find_world(name), 50, seed=1) for name in ("rare", "clustered"))
+    once, copied = (Examples(find_world(name), 50, seed=1) for name in ("rare", "clustered"))
     assert copied.share(1000) == 4 * once.share(1000)
 
 
 def test_anchors_of_a_smaller_plan_are_among_those_of_a_larger_one():
-    examples = Examples.of(find_world("skewed"), 50, seed=1)
+    examples = Examples(find_world("skewed"), 50, seed=1)
     few, many = (
         next(examples.anchor_sets(AnchorPlan(n_anchors=k, tolerance=0.1), erring=True))
         for k in (3, 8)
@@ -141,14 +141,14 @@ def test_anchors_of_a_smaller_plan_are_among_those_of_a_larger_one():
 @pytest.mark.parametrize("erring", [True, False])
 def test_anchors_lie_off_the_boundary_only_where_the_expert_errs(erring):
     world = find_world("skewed")
-    sets = Examples.of(world, 50, seed=1).anchor_sets(RELAXED, erring=erring)
+    sets = Examples(world, 50, seed=1).anchor_sets(RELAXED, erring=erring)
     off = np.abs(world.posterior(next(sets).points) - 0.5).max()
     assert (1e-3 < off <= 0.1) if erring else off < 1e-12
 
 
 @pytest.mark.parametrize(("k", "n_sets"), [(1, FINE.single_sets), (1000, FINE.fewest_sets)])
 def test_single_cases_are_tried_more_often(k, n_sets):
-    sets = Examples.of(find_world("paper"), 50, seed=1).anchor_sets(
+    sets = Examples(find_world("paper"), 50, seed=1).anchor_sets(
         AnchorPlan(n_anchors=k), erring=False
     )
     assert len(list(sets)) == n_sets
@@ -178,5 +178,5 @@ def test_centres_do_not_depend_on_what_was_asked_before(method):
 
 
 def test_another_seed_draws_other_examples():
-    one, other = (Examples.of(find_world("rare"), 50, seed=seed) for seed in (0, 1))
+    one, other = (Examples(find_world("rare"), 50, seed=seed) for seed in (0, 1))
     assert not np.array_equal(one.features, other.features)

@@ -5,7 +5,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.planning.plan import rows_range
-from evenodds.planning.power import Point, read_question
+from evenodds.planning.question import Point, read_question
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
 CURVE = [-1.5, 2.0, 1.0]

@@ -5,8 +5,8 @@ import pytest
 
 import evenodds as eo
 from evenodds.planning.plan import make_plan
-from evenodds.planning.power import read_question
-from evenodds.planning.solve import leaning, plan_asymmetry
+from evenodds.planning.power import leaning, work_out
+from evenodds.planning.question import read_question
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
 WALD = {"method": "wald", "tolerance": 0.0}
@@ -89,7 +89,7 @@ def test_the_harder_direction_is_planned():
         np.random.default_rng(0).normal(size=(400, 2)), coefficients=[1.5, -2.0, -1.0]
     )
     given = {"n_rows": 1500, "n_anchors": 6}
-    plan, _ = plan_asymmetry(boundary_question(world), rate=0.05, power=0.8, runs=0, **given)
+    plan, _ = work_out(boundary_question(world), "asymmetry", rate=0.05, power=0.8, runs=0, **given)
     found = plan.noise.asymmetry
     powers = [eo.power(world, leaning(0.05, size), runs=0, **given) for size in (found, -found)]
     assert powers[0] == pytest.approx(0.8, abs=0.01)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.planning.paper_power import wald_power
+from evenodds.planning.expected_data import wald_centre
 from evenodds.simulation.worlds import find_world
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)
@@ -99,18 +99,14 @@ def test_summary_numbers_give_the_papers_formula(n_rows, alternative):
     found = power(
         SUMMARY, n_rows=n_rows, tolerance=0.1, shared_tolerance=0.02, alternative=alternative
     )
-    expected = wald_power(
-        NOISE,
-        0.002 + 0.008 / 4,
-        anchor_variance=0.1**2 / 12 + 0.02**2 / 3,
-        alternative=alternative,
-    )
+    centre = wald_centre(NOISE, 0.002 + 0.008 / 4, 0.1**2 / 12 + 0.02**2 / 3)
+    expected = centre.power(0.05, alternative)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_summary_numbers_shrink_with_more_rows():
     found = power(SUMMARY, n_rows=8000, tolerance=0)
-    assert found == pytest.approx(wald_power(NOISE, 0.004 / 8), rel=1e-12)
+    assert found == pytest.approx(wald_centre(NOISE, 0.004 / 8).power(0.05, "two-sided"), rel=1e-12)
 
 
 def test_a_world_of_data_is_a_design():

@@ -3,7 +3,7 @@
 import pytest
 
 import evenodds as eo
-from evenodds.planning.power import check_anchor_number, check_rows, read_question
+from evenodds.planning.question import check_anchor_number, check_rows, read_question
 from evenodds.simulation.worlds import find_world
 
 NOISE = eo.ClassConditionalNoise(0.05, 0.15)

@@ -223,7 +223,7 @@ def test_nothing_to_find_is_refused(refused, solve, noise, settings, message):
     ("settings", "message"),
     [
         ({"rate": 0.5}, "rate is 0.5 but must be at least 0 and below 0.5: it is a flip rate."),
-        ({"power": 1}, "power is 1 but must be above 0.05 and below 1."),
+        ({"power": 1}, "power is 1 but must be above 0.05 and below 1: no test rejects"),
         ({"n_rows": None}, "n_rows is needed: a world does not say how much data you will have."),
     ],
 )

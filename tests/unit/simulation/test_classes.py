@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.class_worlds import four_bells, relabel
 
 from evenodds.model.softmax import uniform_flips
-from evenodds.simulation.worlds import four_bells, relabel
 
 WORLD = four_bells(lopsided=True)
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenodds.simulation.world import LOGISTIC, BentIndex, LinearIndex, PlateauLink, ProbitLink
+from evenodds.simulation.world import LOGISTIC, LinearIndex, PlateauLink, ProbitLink
 
 POINTS = np.random.default_rng(1).normal(size=(40, 2))
 WANTED = np.linspace(-3, 3, 40)
 INDICES = {
     "linear": LinearIndex(np.array([-1.0, 2.0, 0.5])),
     "linear, along a direction": LinearIndex(np.array([-1.0, 2.0, 0.5]), np.array([1.0, -1.0])),
-    "bent": BentIndex(np.array([-1.0, 2.0, 0.5]), bend=0.75),
+    "bent": LinearIndex(np.array([-1.0, 2.0, 0.5]), np.array([1.0, 0.0]), bend=0.75),
 }
 LINKS = {"logistic": LOGISTIC, "plateau": PlateauLink(0.05, 0.85), "probit": ProbitLink()}
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.contour import ContourSet
 
-from evenodds.study.noise_figures import boundary_figure
+from evenodds.study.losses import boundary_figure
 
 
 @pytest.fixture(scope="module")

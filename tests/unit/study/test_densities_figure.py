@@ -4,7 +4,7 @@ from scipy import stats
 
 from evenodds.noise import ClassConditionalNoise, UniformNoise
 from evenodds.simulation.worlds import two_bells
-from evenodds.study.noise_figures import (
+from evenodds.study.losses import (
     CLASS_CONDITIONAL,
     densities_figure,
     labelled_densities,

@@ -1,7 +1,6 @@
 import itertools
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from evenodds.study.paper import QUANTILES, grid_figure
@@ -65,11 +64,6 @@ def test_whiskers_leave_out_a_tenth_of_the_p_values(table):
     assert {round(low, 12), round(high, 12)} <= ends
 
 
-def test_an_arrow_table_draws_the_same(table):
-    boxes = [drawn_boxes(panel) for panel in grid_figure(pa.table(table)).axes]
-    assert boxes == [drawn_boxes(panel) for panel in grid_figure(table).axes]
-
-
 def test_the_order_of_rows_does_not_matter(table):
     order = np.random.default_rng(2).permutation(len(table["pvalue"]))
     shuffled = {name: column[order] for name, column in table.items()}
@@ -99,17 +93,3 @@ def test_cells_that_were_not_run_stay_empty(table):
     some = {name: column[~mask] for name, column in table.items()}
     panels = grid_figure(some).axes
     assert [len(drawn_boxes(panel)) for panel in panels[:2]] == [2, 4]
-
-
-def test_one_of_several_grids_is_chosen(table):
-    two = {name: np.concatenate([column, column]) for name, column in table.items()}
-    two["alpha"] = np.repeat([0.3, 0.2], len(table["alpha"]))
-    two["pvalue"] = np.concatenate([table["pvalue"], table["pvalue"] / 2])
-    boxes = drawn_boxes(grid_figure(two, alpha=0.3).axes[0])
-    assert boxes == drawn_boxes(grid_figure(table).axes[0])
-
-
-def test_several_grids_need_a_choice(refused, table):
-    two = {**table, "alpha": np.resize([0.2, 0.3], len(table["alpha"]))}
-    with refused("alpha takes 2 values (0.2 and 0.3): say which one to draw."):
-        grid_figure(two)

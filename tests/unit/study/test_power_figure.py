@@ -3,10 +3,10 @@ import pytest
 
 from evenodds.model.logistic import fit_logistic
 from evenodds.noise import ClassConditionalNoise
-from evenodds.planning.paper_power import wald_power
+from evenodds.planning.expected_data import wald_centre
 from evenodds.simulation.worlds import two_bells
 from evenodds.study.paper import (
-    PAPER_ANCHORS,
+    ANCHOR_NUMBERS,
     PAPER_WORLD_FLOOR_SHARE,
     power_curve,
     power_figure,
@@ -21,16 +21,16 @@ def curves(panel):
 def test_there_is_one_curve_for_each_number_of_anchors():
     (panel,) = power_figure().axes
     assert [int(name) for name in curves(panel) if name.isdigit()] == sorted(
-        PAPER_ANCHORS, reverse=True
+        ANCHOR_NUMBERS, reverse=True
     )
 
 
-@pytest.mark.parametrize("k", PAPER_ANCHORS)
+@pytest.mark.parametrize("k", ANCHOR_NUMBERS)
 def test_curves_are_the_power_of_the_papers_test(k):
     (panel,) = power_figure().axes
     difference, power = curves(panel)[str(k)][60]
     noise = ClassConditionalNoise(difference + 0.1, 0.1)
-    assert power == pytest.approx(wald_power(noise, 0.1 / k), rel=1e-9)
+    assert power == pytest.approx(wald_centre(noise, 0.1 / k).power(0.05, "two-sided"), rel=1e-9)
 
 
 def test_only_the_size_of_the_difference_matters():
@@ -41,15 +41,15 @@ def test_only_the_size_of_the_difference_matters():
 
 
 def test_every_curve_starts_at_the_level():
-    (panel,) = power_figure(significance=0.1).axes
+    (panel,) = power_figure().axes
     starts = [points[0] for name, points in curves(panel).items() if name.isdigit()]
-    assert np.array(starts) == pytest.approx(np.array([[0, 0.1]] * len(PAPER_ANCHORS)), rel=1e-9)
+    assert np.array(starts) == pytest.approx(np.array([[0, 0.05]] * len(ANCHOR_NUMBERS)), rel=1e-9)
 
 
 def test_a_floor_is_drawn_beside_the_papers_figure():
     without, with_floor = power_figure(floor=0.02).axes
     assert curves(without)["1"] == pytest.approx(curves(with_floor)["1"], rel=1e-12)
-    expected = wald_power(ClassConditionalNoise(0.4, 0), 0.02 + 0.08 / 32)
+    expected = wald_centre(ClassConditionalNoise(0.4, 0), 0.02 + 0.08 / 32).power(0.05, "two-sided")
     assert curves(with_floor)["32"][80] == pytest.approx([0.4, expected], rel=1e-9)
 
 

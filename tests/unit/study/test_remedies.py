@@ -7,8 +7,15 @@ import pytest
 
 import evenodds as eo
 from evenodds.model.losses import margin_losses
-from evenodds.study.losses import NOISES, REMEDIES, SHARES, Remedy, boundary_move, remedies_table
-from evenodds.study.noise_figures import noisy_boundary
+from evenodds.study.losses import (
+    NOISES,
+    REMEDIES,
+    SHARES,
+    Remedy,
+    boundary_move,
+    noisy_boundary,
+    remedies_table,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "robust.md"
 RARE = SHARES["rare"]

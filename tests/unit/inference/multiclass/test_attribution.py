@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.class_worlds import four_bells, relabel
 
 from evenodds.inference.multiclass.crossing import (
     Finding,
@@ -26,7 +27,6 @@ from evenodds.model.softmax import (
     pairs_family,
     uniform_flips,
 )
-from evenodds.simulation.worlds import four_bells, relabel
 
 PAIRS = list(combinations(range(4), 2))
 WORLD = four_bells()

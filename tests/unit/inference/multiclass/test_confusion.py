@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import SquareTable
+from tests.class_worlds import relabel
 
 import evenodds as eo
-from evenodds.simulation.worlds import relabel
 
 
 def unrolled(counts):

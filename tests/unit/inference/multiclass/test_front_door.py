@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from tests.class_worlds import four_bells
 
 import evenodds as eo
-from evenodds.simulation.worlds import four_bells
 
 NAMES = np.array(["cat", "dog", "fox", "owl"])
 WORLD = four_bells(lopsided=True)

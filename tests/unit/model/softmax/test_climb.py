@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from statsmodels.discrete.discrete_model import MNLogit
+from tests.class_worlds import four_bells, relabel
 
 from evenodds.model.softmax import (
     ClassData,
@@ -14,7 +15,6 @@ from evenodds.model.softmax import (
     uniform_family,
     uniform_flips,
 )
-from evenodds.simulation.worlds import four_bells, relabel
 
 UNIFORM = uniform_family(4, np.zeros((0, 4, 4)))
 
