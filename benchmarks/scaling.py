@@ -25,7 +25,7 @@ from evenodds.anchors import Anchors
 from evenodds.inference.asymmetry import run_on_rows
 from evenodds.inference.boundary import Boundary
 from evenodds.inference.method import Known
-from evenodds.model.covariance import GroupedScores
+from evenodds.model.logistic import GroupedScores
 from evenodds.model.logistic import fit_rows
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisySums
 from evenodds.model.sums import Information, Score

@@ -28,7 +28,7 @@ _HOME = {
     "EvenoddsWarning": "errors",
     "ImprecisionWarning": "errors",
     "InputError": "errors",
-    "Joint": "inference.joint",
+    "Joint": "inference.boundary",
     "Local": "inference.local",
     "LogisticFit": "model.logistic",
     "MarginLoss": "model.losses",

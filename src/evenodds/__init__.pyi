@@ -44,7 +44,7 @@ from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.contour.contour_test import contour_test as contour_test
 from evenodds.inference.contour.result import ContourTestResult as ContourTestResult
-from evenodds.inference.joint import Joint as Joint
+from evenodds.inference.boundary import Joint as Joint
 from evenodds.inference.local import Local as Local
 from evenodds.inference.multiclass.confusion import (
     ConfusionTestResult as ConfusionTestResult,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.guard import guarded
-from evenodds.cli.output import Delivery, deliver, name_data
+from evenodds.cli.output import Delivery, deliver, guarded, name_data
 
 if TYPE_CHECKING:
     from evenodds.inference.contour.result import ContourTestResult

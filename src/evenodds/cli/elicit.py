@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.guard import guarded, tell
+from evenodds.cli.output import guarded, tell
 
 if TYPE_CHECKING:
     from evenodds.elicit.session import Session

@@ -35,11 +35,11 @@ from evenodds.inference.results import Diagnostic
 from evenodds.rows.anchor_points import STATED, columns_beside, refuse_holes, whole
 from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
-from evenodds.rows.columns import is_missing_in, kind_of, plain_array
 from evenodds.rows.dask_sums import workers
 from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.open_table import open_table
 from evenodds.rows.read import read_data
+from evenodds.rows.tables import is_missing_in, kind_of, plain_array
 from evenodds.validation import check_column, join_quoted
 
 if TYPE_CHECKING:

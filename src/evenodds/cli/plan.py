@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.guard import INTERRUPTED, guarded, tell
-from evenodds.cli.output import check_output
+from evenodds.cli.output import INTERRUPTED, check_output, guarded, tell
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.guard import guarded
+from evenodds.cli.output import guarded
 
 
 @guarded

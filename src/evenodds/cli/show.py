@@ -8,8 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evenodds.report.sheet import Sheet
-from evenodds.report.text import describe, tabulated
+from evenodds.report.sheet import Sheet, describe, tabulated
 
 WIDTH = 92
 GRID_SETTINGS = ("alpha", "beta", "n_rows", "labels", "n_anchors")

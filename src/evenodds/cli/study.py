@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.guard import INTERRUPTED, guarded, tell
+from evenodds.cli.output import INTERRUPTED, guarded, tell
 from evenodds.cli.plan import read_noise
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.guard import guarded
-from evenodds.cli.output import Delivery, deliver, name_data, progress_bar
+from evenodds.cli.output import Delivery, deliver, guarded, name_data, progress_bar
 
 
 @guarded

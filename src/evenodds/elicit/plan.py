@@ -34,6 +34,7 @@ from evenodds.validation import FloatArray, check_whole, join_quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 IntArray = NDArray[np.int64]
 
 # Fitted posteriors that cases are taken from, and into how many equal parts they are cut.

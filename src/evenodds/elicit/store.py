@@ -23,6 +23,7 @@ from evenodds.validation import join_quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 SCHEMA = (
     "CREATE TABLE sitting (version INTEGER NOT NULL, record TEXT NOT NULL)",
     """CREATE TABLE answers (

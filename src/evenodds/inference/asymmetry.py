@@ -9,12 +9,10 @@ from numpy.typing import ArrayLike
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.audit.as_evidence import Audit
-from evenodds.inference.boundary import Boundary
-from evenodds.inference.joint import Joint
+from evenodds.inference.boundary import Boundary, Joint, NoiseAware
 from evenodds.inference.local import Local
 from evenodds.inference.method import Known, Method, ignored_check
 from evenodds.inference.noise_aware import FittedRows
-from evenodds.inference.noise_aware_test import NoiseAware
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald

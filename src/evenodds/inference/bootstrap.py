@@ -13,11 +13,16 @@ import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.inference.null_fits import AnchorEquations
-from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.many_fits import PairProducts, batches
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
 from evenodds.model.noisy_fit import NoisyFit
-from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
+from evenodds.model.noisy_likelihood import (
+    Evidence,
+    NoisyEvaluation,
+    NoisyPoint,
+    NoisyProblem,
+    squeezed,
+)
 from evenodds.rows.base import Rows
 from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 

@@ -18,13 +18,13 @@ from evenodds.inference.noise_aware import BoundaryStatistic, free_directions, g
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Diagnostic
-from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.bent_curve import FreeCurve
 from evenodds.model.curve_shape import N_BENDS, BendSums
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import (
     RATE_MOVES,
     AuditTerms,
+    Evidence,
     NoisyEvaluation,
     NoisyPoint,
     NoisyProblem,

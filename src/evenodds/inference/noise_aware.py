@@ -12,11 +12,9 @@ import numpy as np
 
 from evenodds.inference.audit.as_evidence import Audit, audit_terms
 from evenodds.inference.null_fits import AnchorEquations, NullFits
-from evenodds.model.anchor_evidence import Evidence
-from evenodds.model.covariance import GroupedNoisyScores
-from evenodds.model.logistic import climb
+from evenodds.model.logistic import GroupedNoisyScores, climb
 from evenodds.model.noisy_fit import NoisyFit, asymmetry_direction
-from evenodds.model.noisy_likelihood import AuditTerms, NoisyPoint, NoisyProblem
+from evenodds.model.noisy_likelihood import AuditTerms, Evidence, NoisyPoint, NoisyProblem
 from evenodds.model.sums import symmetric_inverse
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray

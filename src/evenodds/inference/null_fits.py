@@ -9,7 +9,6 @@ from scipy.optimize import nnls
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError
-from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.noisy_fit import (
     NoisyFit,
     along_the_tangent,
@@ -19,7 +18,7 @@ from evenodds.model.noisy_fit import (
     finish_noisy,
     rate_bounds,
 )
-from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
+from evenodds.model.noisy_likelihood import Evidence, NoisyPoint, NoisyProblem
 from evenodds.validation import FloatArray
 
 # A fit on a sample may stop this far short, in squared standard errors of the sample.

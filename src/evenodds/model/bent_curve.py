@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.model.covariance import sum_by_group
+from evenodds.model.logistic import sum_by_group
 from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, is_step
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
 from evenodds.model.sums import Sums, shifted, symmetric_inverse, weigh

@@ -9,13 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.model.anchor_evidence import Evidence
-from evenodds.model.bounded_scoring import (
-    CREEP,
-    MAX_CREEPING,
-    MAX_STEPS,
-    STEP_ROWS_A_PARAMETER,
-)
+from evenodds.model.bounded_scoring import CREEP, MAX_CREEPING, MAX_STEPS, STEP_ROWS_A_PARAMETER
 from evenodds.model.many_fits import PairProducts, batches, fit_batch
 from evenodds.model.noisy_fit import (
     BINS,
@@ -28,7 +22,7 @@ from evenodds.model.noisy_fit import (
     first_rate,
     grid_starts,
 )
-from evenodds.model.noisy_likelihood import FLAT_BEYOND, NoisyPoint
+from evenodds.model.noisy_likelihood import FLAT_BEYOND, Evidence, NoisyPoint
 from evenodds.validation import FloatArray
 
 Mask = NDArray[np.bool_]

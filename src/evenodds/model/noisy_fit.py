@@ -16,7 +16,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.bounded_scoring import (
     CREEP,
     MAX_CREEPING,
@@ -25,7 +24,7 @@ from evenodds.model.bounded_scoring import (
     climb_bounded,
 )
 from evenodds.model.newton import with_secant
-from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem
+from evenodds.model.noisy_likelihood import Evidence, NoisyEvaluation, NoisyPoint, NoisyProblem
 from evenodds.model.sums import Sums, counts_of, shifted, symmetric_inverse
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray

@@ -7,10 +7,9 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from evenodds.errors import ImprecisionWarning, InputError
-from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.logistic import measure_columns
 from evenodds.model.noisy_fit import NoisyFit, climb_noisy
-from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
+from evenodds.model.noisy_likelihood import Evidence, NoisyPoint, NoisyProblem
 from evenodds.model.sums import Scaling, unshifted
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_between

@@ -22,9 +22,9 @@ from evenodds.inference.noise_aware import FittedRows, boundary_direction, joint
 from evenodds.inference.null_fits import AnchorEquations, NullFits, equal_weights
 from evenodds.inference.profile import Alternative
 from evenodds.inference.wald import Wald
-from evenodds.model.anchor_evidence import Evidence
 from evenodds.model.logistic import LogisticFit, fit_rows
 from evenodds.model.noisy_fit import NoisyFit, climb_noisy
+from evenodds.model.noisy_likelihood import Evidence
 from evenodds.noise import ClassConditionalNoise, UniformNoise
 from evenodds.rows.base import Rows
 from evenodds.rows.memory import read_rows

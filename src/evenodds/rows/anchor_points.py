@@ -10,10 +10,9 @@ import numpy as np
 from evenodds.errors import AnchorError, InputError
 from evenodds.files import FORMULA_STARTS
 from evenodds.rows.base import Block, Encoding, Rows
-from evenodds.rows.columns import is_missing_in, kind_of
 from evenodds.rows.memory import read_features
 from evenodds.rows.open_table import TEXT, map_npy, open_table
-from evenodds.rows.tables import Table
+from evenodds.rows.tables import Table, is_missing_in, kind_of
 from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.rows.columns import kind_of, plain_array
 from evenodds.rows.dask_sums import (
     DaskRows,
     DaskTable,
@@ -36,7 +35,7 @@ from evenodds.rows.open_table import (
     text_files,
 )
 from evenodds.rows.table_rows import Reading, learn
-from evenodds.rows.tables import MemoryPart, Table, rows_in_a_batch
+from evenodds.rows.tables import MemoryPart, Table, kind_of, plain_array, rows_in_a_batch
 from evenodds.validation import as_array
 
 if TYPE_CHECKING:

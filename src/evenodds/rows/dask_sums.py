@@ -25,7 +25,7 @@ from evenodds.errors import ClusterError, InputError, MissingExtraError
 from evenodds.interrupts import ending_for_certain, held_back
 from evenodds.rows.base import IntArray, Rows, S
 from evenodds.rows.memory import drawn
-from evenodds.rows.streamed import (
+from evenodds.rows.table_rows import (
     PARTS_TO_PEEK_AT,
     BatchReader,
     Counts,

@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.base import WIDE_FROM, Encoding
-from evenodds.rows.columns import is_missing_in, kind_of, measurements, numbers, texts
-from evenodds.rows.tables import Selection, Table
+from evenodds.rows.tables import (
+    Selection,
+    Table,
+    is_missing_in,
+    kind_of,
+    measurements,
+    numbers,
+    texts,
+)
 from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.base import Encoding
-from evenodds.rows.columns import is_missing_in, kind_of, measurements, numbers
 from evenodds.rows.encoding import MOST_LEVELS, Levels, learn_levels, level_codes
 from evenodds.rows.formula_syntax import FormulaText, environment
-from evenodds.rows.tables import Selection, Table
+from evenodds.rows.tables import Selection, Table, is_missing_in, kind_of, measurements, numbers
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:

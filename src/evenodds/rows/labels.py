@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.base import IntArray
-from evenodds.rows.columns import is_missing_in, kind_of, numbers, plain_array
-from evenodds.rows.tables import Selection, filtered
+from evenodds.rows.tables import Selection, filtered, is_missing_in, kind_of, numbers, plain_array
 from evenodds.validation import FloatArray, as_array, join_quoted
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.base import Block, IntArray, Rows, S, rows_in_a_block
-from evenodds.rows.columns import kind_of
 from evenodds.rows.labels import (
     Labels,
     as_labels,
@@ -21,7 +20,7 @@ from evenodds.rows.labels import (
     plain,
     read_labels,
 )
-from evenodds.rows.tables import refuse_repeated
+from evenodds.rows.tables import kind_of, refuse_repeated
 from evenodds.validation import FloatArray, as_array, check_vector, refuse_inexact
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from evenodds.rows.memory import (
     read_rows,
 )
 from evenodds.rows.open_table import map_npy
-from evenodds.rows.streamed import dropped
-from evenodds.rows.table_rows import Missing, Reading, read_table, refuse_several
+from evenodds.rows.table_rows import Missing, Reading, dropped, read_table, refuse_several
 from evenodds.rows.tables import hold
 from evenodds.validation import check_choice
 

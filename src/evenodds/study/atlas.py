@@ -28,14 +28,7 @@ from evenodds.simulation.rejection import Setting
 from evenodds.simulation.world import Trial
 from evenodds.simulation.worlds import WORLDS, find_world
 from evenodds.study.baselines import NoiseRates, confident_joint_rates, extreme_posterior_rates
-from evenodds.study.tables import (
-    Columns,
-    in_order,
-    kept,
-    make_folder,
-    write_csv,
-    write_parquet,
-)
+from evenodds.study.tables import Columns, in_order, kept, make_folder, write_csv, write_parquet
 from evenodds.validation import FloatArray, check_choice, join_quoted
 
 Extent = Literal["small", "full"]

@@ -41,14 +41,7 @@ from evenodds.simulation.parallel import Progress, carry_out
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import two_bells
 from evenodds.study.losses import boundary_figure, densities_figure
-from evenodds.study.tables import (
-    Columns,
-    in_order,
-    kept,
-    make_folder,
-    write_csv,
-    write_parquet,
-)
+from evenodds.study.tables import Columns, in_order, kept, make_folder, write_csv, write_parquet
 from evenodds.validation import FloatArray
 
 # Whisker, box edge, median, box edge, whisker, and what matplotlib calls them.

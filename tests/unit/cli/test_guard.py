@@ -4,7 +4,7 @@ import pytest
 import typer
 
 import evenodds as eo
-from evenodds.cli.guard import guarded
+from evenodds.cli.output import guarded
 
 
 def raising(error):

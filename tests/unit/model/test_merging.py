@@ -12,12 +12,19 @@ from evenodds.model.bent_curve import (
     BendingVariance,
     GroupedBendingScores,
 )
-from evenodds.model.covariance import GroupedNoisyScores, GroupedScores, SquaredScores
 from evenodds.model.curve_shape import BendSums, CellCounts, CurveBins, FlatteningSums, Projection
+from evenodds.model.logistic import (
+    Disagreements,
+    Extremes,
+    Frame,
+    GroupedNoisyScores,
+    GroupedScores,
+    SignedRows,
+    SquaredScores,
+)
 from evenodds.model.noisy_fit import IndexCounts, IndexMoments
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.risk import RiskSum, corrected_loss
-from evenodds.model.separation import Disagreements, Extremes, Frame, SignedRows
 from evenodds.model.sums import Information, Moments, Score, WeightedGram
 from evenodds.noise import ClassConditionalNoise
 from evenodds.rows.base import Block, MissingPlaces, PositiveWeight, Span

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
-from evenodds.model import separation
-from evenodds.model.separation import refuse_separation
+from evenodds.model import logistic as separation
+from evenodds.model.logistic import refuse_separation
 from evenodds.rows.memory import read_rows
 
 

@@ -1,8 +1,7 @@
 import pytest
 
 import evenodds as eo
-from evenodds.report.sheet import SheetTable, View, sheet_of
-from evenodds.report.text import WIDTH, describe, tabulated
+from evenodds.report.sheet import WIDTH, SheetTable, View, describe, sheet_of, tabulated
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 import evenodds as eo
 from evenodds.model.logistic import fit_rows
 from evenodds.model.sums import Moments
-from evenodds.rows import streamed as streamed_module
+from evenodds.rows import table_rows as streamed_module
 from evenodds.rows import tables
 from evenodds.rows.memory import read_rows
-from evenodds.rows.streamed import sum_part
+from evenodds.rows.table_rows import sum_part
 
 SOURCES = ["rows.csv", "rows.tsv", "rows.parquet", "rows.feather", "parts_csv", "parts_parquet"]
 GLOBS = ["parts_csv/*.csv", "parts_*/part?.parquet"]

@@ -11,12 +11,7 @@ from evenodds.inference.audit.counts import Flips, Grouping, Quantity, worth
 from evenodds.inference.audit.exact import clopper_pearson
 from evenodds.inference.audit.score import AuditByGiven
 from evenodds.inference.multiplicity import wilson_interval
-from evenodds.inference.profile import (
-    Alternative,
-    ConfidenceInterval,
-    Profile,
-    Reference,
-)
+from evenodds.inference.profile import Alternative, ConfidenceInterval, Profile, Reference
 from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
 from evenodds.validation import check_between
 

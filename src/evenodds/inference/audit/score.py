@@ -21,13 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import xlog1py, xlogy
 
-from evenodds.inference.audit.counts import (
-    Flips,
-    Groupings,
-    Quantity,
-    added_variance,
-    as_normal,
-)
+from evenodds.inference.audit.counts import Flips, Groupings, Quantity, added_variance, as_normal
 from evenodds.validation import FloatArray
 
 # Beyond this size z is cut: at the ends of the scale its variance is zero.
