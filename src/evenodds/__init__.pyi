@@ -5,12 +5,6 @@ from evenodds.errors import (
     AnchorError as AnchorError,
 )
 from evenodds.errors import (
-    ClusterError as ClusterError,
-)
-from evenodds.errors import (
-    ConvergenceError as ConvergenceError,
-)
-from evenodds.errors import (
     EvenoddsError as EvenoddsError,
 )
 from evenodds.errors import (
@@ -25,15 +19,6 @@ from evenodds.errors import (
 from evenodds.errors import (
     MissingExtraError as MissingExtraError,
 )
-from evenodds.errors import (
-    RankError as RankError,
-)
-from evenodds.errors import (
-    SeparationError as SeparationError,
-)
-from evenodds.errors import (
-    StorageError as StorageError,
-)
 from evenodds.inference.asymmetry import asymmetry_test as asymmetry_test
 from evenodds.inference.audit.annotators import AnnotatorAuditResult as AnnotatorAuditResult
 from evenodds.inference.audit.annotators import annotator_audit as annotator_audit
@@ -42,9 +27,9 @@ from evenodds.inference.audit.audit_test import audit_test as audit_test
 from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
+from evenodds.inference.boundary import Joint as Joint
 from evenodds.inference.contour.contour_test import contour_test as contour_test
 from evenodds.inference.contour.result import ContourTestResult as ContourTestResult
-from evenodds.inference.boundary import Joint as Joint
 from evenodds.inference.local import Local as Local
 from evenodds.inference.multiclass.confusion import (
     ConfusionTestResult as ConfusionTestResult,
@@ -52,16 +37,13 @@ from evenodds.inference.multiclass.confusion import (
 from evenodds.inference.multiclass.confusion import confusion_test as confusion_test
 from evenodds.inference.multiclass.multiclass_test import multiclass_test as multiclass_test
 from evenodds.inference.multiclass.result import MulticlassTestResult as MulticlassTestResult
-from evenodds.inference.multiclass.splits import OutputCodes as OutputCodes
 from evenodds.inference.multiclass.splits import build_codes as build_codes
 from evenodds.inference.prior import PriorTestResult as PriorTestResult
 from evenodds.inference.prior import prior_test as prior_test
 from evenodds.inference.results import AsymmetryTestResult as AsymmetryTestResult
 from evenodds.inference.wald import Wald as Wald
 from evenodds.model.classifier import NoiseAwareLogisticRegression as NoiseAwareLogisticRegression
-from evenodds.model.logistic import LogisticFit as LogisticFit
 from evenodds.model.logistic import fit_logistic as fit_logistic
-from evenodds.model.losses import MarginLoss as MarginLoss
 from evenodds.model.losses import margin_losses as margin_losses
 from evenodds.model.risk import corrected_loss as corrected_loss
 from evenodds.model.risk import minimise_risk as minimise_risk
@@ -71,7 +53,6 @@ from evenodds.noise import (
 from evenodds.noise import (
     UniformNoise as UniformNoise,
 )
-from evenodds.planning.audit_size import AuditSize as AuditSize
 from evenodds.planning.audit_size import audit_size as audit_size
 from evenodds.planning.expected_data import AnchorVariance as AnchorVariance
 from evenodds.planning.plan import sample_size_range as sample_size_range
@@ -80,9 +61,7 @@ from evenodds.planning.power import detectable_asymmetry as detectable_asymmetry
 from evenodds.planning.power import power as power
 from evenodds.planning.power import sample_size as sample_size
 from evenodds.simulation.own_data import data_world as data_world
-from evenodds.simulation.rejection import RejectionRate as RejectionRate
 from evenodds.simulation.rejection import rejection_rate as rejection_rate
-from evenodds.simulation.world import Trial as Trial
 from evenodds.simulation.world import World as World
 
 __version__: str

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import evenodds as eo
+from evenodds.errors import ConvergenceError
 from evenodds.simulation.worlds import WORLDS
 from evenodds.study.losses import CLASS_CONDITIONAL, UNIFORM
 
@@ -35,7 +36,7 @@ class Restoring:
         given = self.noise.flip(true, rng)
         try:
             coefficients = METHODS[method](X, true, given, self.noise)
-        except eo.ConvergenceError:
+        except ConvergenceError:
             return np.nan, np.nan
         return boundary_errors(coefficients, world, X)
 

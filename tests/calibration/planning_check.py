@@ -19,6 +19,7 @@ from evenodds.planning.power import work_out
 from evenodds.planning.question import RUNS as RUNS_USED
 from evenodds.planning.question import read_question
 from evenodds.simulation.own_data import PilotWorld
+from evenodds.simulation.rejection import RejectionRate
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import many_features
 from tests.calibration.cells import WORLDS, Cell
@@ -150,7 +151,7 @@ def worked_out(cell: Cell, method: str) -> float:
     return eo.power(WORLDS[cell.world], noise, runs=0, **arguments(cell, method))
 
 
-def simulated(cell: Cell, method: str, runs: int) -> eo.RejectionRate:
+def simulated(cell: Cell, method: str, runs: int) -> RejectionRate:
     """Return a cell's power by simulation."""
     noise = eo.ClassConditionalNoise(cell.alpha, cell.beta)
     settings = arguments(cell, method)
@@ -204,7 +205,7 @@ def planned_rows(method: str, n_features: int) -> tuple[int, int]:
     return alone, corrected
 
 
-def reached(method: str, n_features: int, n_rows: int, runs: int) -> eo.RejectionRate:
+def reached(method: str, n_features: int, n_rows: int, runs: int) -> RejectionRate:
     """Return the power that these rows reach, by simulation."""
     return eo.rejection_rate(
         many_features(n_features),

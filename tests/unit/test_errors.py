@@ -1,9 +1,10 @@
 import pytest
 
 import evenodds as eo
+from evenodds.errors import ClusterError, ConvergenceError, RankError, SeparationError, StorageError
 
 
-@pytest.mark.parametrize("kind", [eo.AnchorError, eo.RankError, eo.SeparationError])
+@pytest.mark.parametrize("kind", [eo.AnchorError, RankError, SeparationError])
 def test_wrong_input_of_every_kind_is_an_input_error(kind):
     assert issubclass(kind, eo.InputError)
 
@@ -18,7 +19,7 @@ def test_a_missing_extra_is_also_an_import_error():
 
 @pytest.mark.parametrize(
     "kind",
-    [eo.InputError, eo.ClusterError, eo.ConvergenceError, eo.StorageError, eo.MissingExtraError],
+    [eo.InputError, ClusterError, ConvergenceError, StorageError, eo.MissingExtraError],
 )
 def test_every_error_has_one_base(kind):
     assert issubclass(kind, eo.EvenoddsError)

@@ -5,6 +5,7 @@ import typer
 
 import evenodds as eo
 from evenodds.cli.output import guarded
+from evenodds.errors import ConvergenceError
 
 
 def raising(error):
@@ -19,7 +20,7 @@ def raising(error):
     ("error", "code"),
     [
         (eo.InputError("no good."), 2),
-        (eo.ConvergenceError("no end."), 2),
+        (ConvergenceError("no end."), 2),
         (RuntimeError("oops"), 70),
         (KeyboardInterrupt(), 130),
         (typer.Exit(1), 1),

@@ -5,6 +5,7 @@ import pytest
 import statsmodels.api as sm
 
 import evenodds as eo
+from evenodds.errors import ConvergenceError
 from evenodds.model import logistic, newton
 from evenodds.model.logistic import fit_rows
 from evenodds.rows.memory import read_rows
@@ -149,7 +150,7 @@ def test_a_rare_category_among_many_rows_is_fitted():
 def test_a_fit_that_does_not_settle_says_why(refused, labelled, monkeypatch):
     monkeypatch.setattr(newton, "MAX_ITERATIONS", 1)
     text = "the fit stopped after 1 iterations because the steps did not shrink: the labels are alm"
-    with refused(text, eo.ConvergenceError):
+    with refused(text, ConvergenceError):
         eo.fit_logistic(labelled.X, labelled.y)
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
+from evenodds.errors import RankError
 
 
 def with_column(labelled, column, name=None):
@@ -18,48 +19,48 @@ def with_column(labelled, column, name=None):
 )
 def test_a_constant_column_is_refused(refused, labelled, value, shown):
     text = f"column 2 of X is constant (always {shown}): the intercept is added for you, so remove"
-    with refused(text, eo.RankError):
+    with refused(text, RankError):
         eo.fit_logistic(with_column(labelled, np.full(300, value)), labelled.y)
 
 
 def test_a_constant_column_of_a_frame_is_named(refused, labelled):
-    with refused("column 'ones' of X is constant (always 1)", eo.RankError):
+    with refused("column 'ones' of X is constant (always 1)", RankError):
         eo.fit_logistic(with_column(labelled, np.ones(300), "ones"), labelled.y)
 
 
 def test_a_column_constant_where_rows_have_weight_is_refused(refused, labelled):
     flag = np.arange(300) < 50
-    with refused("column 2 of X is constant", eo.RankError):
+    with refused("column 2 of X is constant", RankError):
         eo.fit_logistic(with_column(labelled, flag), labelled.y, sample_weight=~flag)
 
 
 def test_a_repeated_column_is_refused(refused, labelled):
     text = "columns 0, 2 of X repeat each other (one is a combination of the rest): remove one of"
-    with refused(text, eo.RankError):
+    with refused(text, RankError):
         eo.fit_logistic(with_column(labelled, labelled.X[:, 0]), labelled.y)
 
 
 def test_a_repeated_column_of_a_frame_is_named(refused, labelled):
-    with refused("columns 'dose', 'mg' of X repeat each other", eo.RankError):
+    with refused("columns 'dose', 'mg' of X repeat each other", RankError):
         eo.fit_logistic(with_column(labelled, labelled.X[:, 1], "mg"), labelled.y)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1, 1e6])
 def test_a_combination_of_columns_is_refused_on_any_scale(refused, labelled, scale):
     combined = scale * (3 * labelled.X[:, 0] - labelled.X[:, 1] + 5)
-    with refused("columns 0, 1, 2 of X repeat each other", eo.RankError):
+    with refused("columns 0, 1, 2 of X repeat each other", RankError):
         eo.fit_logistic(with_column(labelled, combined), labelled.y)
 
 
 def test_dummies_for_every_category_are_refused(refused, labelled):
     dummies = np.eye(3)[np.arange(300) % 3]
-    with refused("columns 2, 3, 4 of X repeat each other", eo.RankError):
+    with refused("columns 2, 3, 4 of X repeat each other", RankError):
         eo.fit_logistic(np.column_stack([labelled.X, dummies]), labelled.y)
 
 
 def test_a_long_combination_is_cut(refused, labelled):
     dummies = np.eye(8)[np.arange(300) % 8]
-    with refused("columns 2, 3, 4, 5, 6, 7 and 2 more of X repeat each other", eo.RankError):
+    with refused("columns 2, 3, 4, 5, 6, 7 and 2 more of X repeat each other", RankError):
         eo.fit_logistic(np.column_stack([labelled.X, dummies]), labelled.y)
 
 

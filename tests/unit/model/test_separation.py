@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
+from evenodds.errors import SeparationError
 from evenodds.model import logistic as separation
 from evenodds.model.logistic import refuse_separation
 from evenodds.rows.memory import read_rows
@@ -28,14 +29,14 @@ def alone(column):
 def test_one_column_that_separates_is_named(refused, overlapping, sign):
     X, y = overlapping
     shifted = X[:, 0] + sign * 10 * y
-    with refused(alone(2), eo.SeparationError):
+    with refused(alone(2), SeparationError):
         eo.fit_logistic(np.column_stack([X, shifted]), y)
 
 
 def test_the_label_itself_as_a_feature_is_named(refused, overlapping):
     X, y = overlapping
     frame = pd.DataFrame({"age": X[:, 0], "outcome": y})
-    with refused(alone("'outcome'"), eo.SeparationError):
+    with refused(alone("'outcome'"), SeparationError):
         eo.fit_logistic(frame, y)
 
 
@@ -43,20 +44,20 @@ def test_the_label_itself_as_a_feature_is_named(refused, overlapping):
 def test_a_dummy_that_is_set_in_one_class_only_is_named(refused, overlapping, label):
     X, y = overlapping
     dummy = (y == label) & (np.arange(200) % 4 == 0)
-    with refused(alone(2), eo.SeparationError):
+    with refused(alone(2), SeparationError):
         eo.fit_logistic(np.column_stack([X, dummy]), y)
 
 
 def test_a_combination_that_separates_is_named(refused, overlapping):
     X, _ = overlapping
     text = "no maximum-likelihood fit exists: columns 0, 1 together separate the labels. Remove som"
-    with refused(text, eo.SeparationError):
+    with refused(text, SeparationError):
         eo.fit_logistic(X, X @ [1, 2] > 0.3)
 
 
 def test_a_combination_that_separates_is_named_by_its_columns(refused, overlapping):
     X, _ = overlapping
-    with refused("columns 'age', 'dose' together separate the labels", eo.SeparationError):
+    with refused("columns 'age', 'dose' together separate the labels", SeparationError):
         eo.fit_logistic(pd.DataFrame(X, columns=["age", "dose"]), X @ [1, 2] > 0.3)
 
 
@@ -64,13 +65,13 @@ def test_a_combination_that_separates_up_to_ties_is_named(refused):
     grid = np.array([[i, j] for i in range(5) for j in range(5)] * 2, dtype=float)
     total = grid.sum(axis=1)
     y = np.where(total == 4, np.arange(50) < 25, total > 4)
-    with refused("columns 0, 1 together separate the labels", eo.SeparationError):
+    with refused("columns 0, 1 together separate the labels", SeparationError):
         eo.fit_logistic(grid, y)
 
 
 def test_a_long_combination_is_cut(refused):
     X = np.random.default_rng(4).normal(size=(400, 8))
-    with refused("columns 0, 1, 2, 3, 4, 5 and 2 more together separate", eo.SeparationError):
+    with refused("columns 0, 1, 2, 3, 4, 5 and 2 more together separate", SeparationError):
         eo.fit_logistic(X, X.sum(axis=1) > 0)
 
 
@@ -80,14 +81,14 @@ def test_rows_without_weight_do_not_hide_separation(refused, overlapping):
     column[0] = 10 * (1 - y[0])
     weights = np.ones(200)
     weights[0] = 0
-    with refused(alone(2), eo.SeparationError):
+    with refused(alone(2), SeparationError):
         eo.fit_logistic(np.column_stack([X, column]), y, sample_weight=weights)
 
 
 def test_separation_among_many_rows_is_named(refused):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(140_000, 2))
-    with refused("columns 0, 1 together separate the labels", eo.SeparationError):
+    with refused("columns 0, 1 together separate the labels", SeparationError):
         eo.fit_logistic(X, X @ [1, 2] > 0.3)
 
 
@@ -114,5 +115,5 @@ def test_separation_is_found_from_a_sample(refused, monkeypatch):
     monkeypatch.setattr(separation, "LARGEST_PROGRAMME", 2000)
     signs = X @ [1, 2] > 0.3
     kept = np.abs(X @ [1, 2] - 0.3) > 0.3
-    with refused("columns 0, 1 together separate the labels", eo.SeparationError):
+    with refused("columns 0, 1 together separate the labels", SeparationError):
         refuse_separation(read_rows(X[kept], signs[kept]))

@@ -5,6 +5,7 @@ import pytest
 from tests.calibration.contour import FIVE, Cell, skewed
 
 import evenodds as eo
+from evenodds.errors import RankError
 
 CELL = Cell("skewed", skewed, 1500, 0.05, 0.2, "class-conditional", FIVE, 3)
 
@@ -47,7 +48,7 @@ def test_the_local_engine_refuses_columns_that_repeat_each_other(drawn, refused)
     X, labels, anchors = drawn
     points = np.column_stack([anchors.points, anchors.points[:, 0]])
     repeated = eo.Anchors(points, posterior=anchors.posterior)
-    with refused(" of X repeat each other", eo.RankError):
+    with refused(" of X repeat each other", RankError):
         eo.contour_test(np.column_stack([X, X[:, 0]]), labels, repeated, engine="local")
 
 

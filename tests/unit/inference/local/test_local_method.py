@@ -7,6 +7,7 @@ import pytest
 from tests.local_posteriors import local_posteriors
 
 import evenodds as eo
+from evenodds.errors import RankError
 from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.local import AnchorLine
 from evenodds.model import local_fit
@@ -212,10 +213,10 @@ def test_more_rows_than_memory_should_hold_are_refused(lost, refused, monkeypatc
 def test_columns_that_repeat_each_other_are_refused(lost, refused):
     X, y = lost
     twice, points = np.column_stack([X, X[:, 0]]), np.column_stack([POINTS, POINTS[:, 0]])
-    with refused("columns 0, 2 of X repeat each other", eo.RankError):
+    with refused("columns 0, 2 of X repeat each other", RankError):
         eo.asymmetry_test(twice, y, eo.Anchors(points), method="local")
     summed = np.column_stack([X, 3 * X[:, 0] - X[:, 1] + 7])
-    with refused("columns 0, 1, 2 of X repeat each other", eo.RankError):
+    with refused("columns 0, 1, 2 of X repeat each other", RankError):
         eo.asymmetry_test(summed, y, eo.Anchors(points), method="local")
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
+from evenodds.inference.multiclass.splits import OutputCodes
 
 
 @pytest.mark.parametrize(("n_classes", "columns"), [(3, 3), (4, 7), (6, 31)])
@@ -41,7 +42,7 @@ def test_few_classes_have_no_more_dense_columns_than_splits():
 )
 def test_what_is_no_code_is_refused(matrix, message):
     with pytest.raises(eo.InputError, match=message):
-        eo.OutputCodes(matrix)
+        OutputCodes(matrix)
 
 
 def test_an_exhaustive_code_of_many_classes_is_refused():

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
+from evenodds.errors import RankError
 
 TOSS_UP = eo.Anchors([[1.2, 0.0]])
 
@@ -71,7 +72,7 @@ def test_a_class_that_weights_leave_out_is_refused(animals):
 
 def test_columns_that_repeat_each_other_are_refused(animals):
     X, y = animals
-    with pytest.raises(eo.RankError, match="repeat each other"):
+    with pytest.raises(RankError, match="repeat each other"):
         eo.multiclass_test(X[:, [0, 0]], y, {("cat", "dog"): TOSS_UP})
 
 

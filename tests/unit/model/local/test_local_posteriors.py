@@ -5,6 +5,7 @@ import pytest
 from tests.local_posteriors import local_posteriors
 
 import evenodds as eo
+from evenodds.errors import ConvergenceError, RankError
 from evenodds.model import neighbours
 from evenodds.model.local_fit import (
     LADDER,
@@ -211,7 +212,7 @@ def test_more_than_five_features_are_refused(refused):
 def test_a_constant_column_is_refused(noisy, refused):
     X, y = noisy
     constant = np.column_stack([X[:, 0], np.full(len(y), 7.0)])
-    with refused("column 1 is constant (always 7)", eo.RankError):
+    with refused("column 1 is constant (always 7)", RankError):
         local_posteriors(constant, y, constant[:1])
 
 
@@ -292,5 +293,5 @@ def test_a_fit_that_does_not_settle_says_what_helps(noisy, monkeypatch):
         "^a local fit did not settle in 1 steps: leave out anchors with few rows nearby, or use a "
         r"method that fits one curve to all rows\.$"
     )
-    with pytest.raises(eo.ConvergenceError, match=message):
+    with pytest.raises(ConvergenceError, match=message):
         local_posteriors(*noisy, POINTS, bandwidth=0.5)

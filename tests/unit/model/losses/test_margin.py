@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenodds as eo
-from evenodds.model.losses import find_loss
+from evenodds.model.losses import MarginLoss, find_loss
 
 NAMES = list(eo.margin_losses)
 CONVEX = [name for name, loss in eo.margin_losses.items() if loss.convex]
@@ -91,7 +91,7 @@ def test_the_largest_departure_is_found_with_its_place():
 
 def test_a_departure_near_zero_alone_is_found():
     """Ramp with a bump at margins around 1/4."""
-    bump = eo.MarginLoss(
+    bump = MarginLoss(
         name="bumpy",
         psi=lambda m: np.clip((1 - m) / 2, 0, 1) + 0.01 * (np.abs(m - 0.25) < 0.01),
         psi_slope=np.zeros_like,

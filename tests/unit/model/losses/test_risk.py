@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
+from evenodds.errors import ConvergenceError, RankError
+from evenodds.model.losses import MarginLoss
 from evenodds.model.robust import fit_robust
 from evenodds.rows.memory import read_rows
 
@@ -115,7 +117,7 @@ def test_a_flat_loss_has_no_slope_to_follow(data, refused):
 def test_a_risk_without_a_minimum_asks_for_a_radius(data, refused, loss):
     X, true, _ = data
     message = f"the risk of loss {loss!r} still falls where scores are 200 on average"
-    with refused(message, eo.ConvergenceError):
+    with refused(message, ConvergenceError):
         eo.minimise_risk(X, true, loss)
 
 
@@ -124,7 +126,7 @@ def test_a_corrected_risk_that_dives_asks_for_a_radius(refused):
     X = np.linspace(-1, 1, 40)[:, None]
     loss = eo.corrected_loss("exponential", NOISE)
     with refused(
-        "give radius, the largest root-mean-square score, such as radius=5.", eo.ConvergenceError
+        "give radius, the largest root-mean-square score, such as radius=5.", ConvergenceError
     ):
         eo.minimise_risk(X, (X[:, 0] > 0).astype(int), loss)
 
@@ -146,14 +148,14 @@ def test_a_radius_is_a_size(data, refused, radius):
 
 def test_a_repeated_column_is_refused(data, refused):
     X, true, _ = data
-    with refused("repeat each other", eo.RankError):
+    with refused("repeat each other", RankError):
         eo.minimise_risk(np.column_stack([X, X[:, 0]]), true, "squared")
 
 
 def test_a_loss_of_ones_own(data):
     """The logistic loss under another name."""
     X, true, _ = data
-    own = eo.MarginLoss(
+    own = MarginLoss(
         name="mine", psi=lambda m: np.log1p(np.exp(-m)), psi_slope=lambda m: -1 / (1 + np.exp(m))
     )
     expected = eo.minimise_risk(X, true, "logistic").coefficients
@@ -178,16 +180,16 @@ def test_a_convex_loss_of_balanced_labels_scores_zero():
 
 def test_a_loss_that_is_no_number_says_so(data, refused):
     X, true, _ = data
-    slopeless = eo.MarginLoss(name="mine", psi=np.exp, psi_slope=lambda m: m * np.nan)
+    slopeless = MarginLoss(name="mine", psi=np.exp, psi_slope=lambda m: m * np.nan)
     with refused("the slope of loss 'mine' is nan at a score of -2.99: it must be a number"):
         eo.minimise_risk(X, true, slopeless)
-    worthless = eo.MarginLoss(name="mine", psi=lambda m: m * np.nan, psi_slope=np.exp)
+    worthless = MarginLoss(name="mine", psi=lambda m: m * np.nan, psi_slope=np.exp)
     with refused("the value of loss 'mine' is nan at a score of -2.99: it must be a number"):
         eo.minimise_risk(X, true, worthless)
 
 
 def test_a_loss_that_overflows_at_the_start_says_so(refused):
-    own = eo.MarginLoss(
+    own = MarginLoss(
         name="steep", psi=lambda m: np.exp(-1e4 * m), psi_slope=lambda m: -1e4 * np.exp(-1e4 * m)
     )
     rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ import pytest
 from distributed import Client, default_client
 
 import evenodds as eo
+from evenodds.errors import ClusterError
 from evenodds.rows import dask_sums
 
 
@@ -79,7 +80,7 @@ def test_a_scheduler_that_does_not_answer_is_named(impatient, refused):
     with socket.socket() as listening:  # bound, so that nothing else takes the port
         listening.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
-        with refused(f"no Dask scheduler answers at {address} within 0.5", eo.ClusterError):
+        with refused(f"no Dask scheduler answers at {address} within 0.5", ClusterError):
             enter(address)
 
 
@@ -106,14 +107,14 @@ def test_a_missing_extra_is_named(monkeypatch, refused):
 
 def test_workers_of_another_version_are_refused(two_workers, monkeypatch, refused):
     monkeypatch.setattr(dask_sums, "__version__", "99.0")
-    with refused("this is evenodds 99.0 but workers of tcp://127.0.0.1:", eo.ClusterError):
+    with refused("this is evenodds 99.0 but workers of tcp://127.0.0.1:", ClusterError):
         enter(two_workers.scheduler.address)
 
 
 def test_a_cluster_without_workers_is_refused(start_cluster, impatient, refused):
     with (
         start_cluster(0) as client,
-        refused(" has no workers: start some with 'dask worker tcp://", eo.ClusterError),
+        refused(" has no workers: start some with 'dask worker tcp://", ClusterError),
     ):
         enter(client.scheduler.address)
 
@@ -122,5 +123,5 @@ def test_workers_without_the_package_are_refused(start_cluster, refused):
     hide = "import sys; sys.modules['evenodds'] = None"
     with start_cluster(1) as client:
         client.run(exec, hide)
-        with refused(" cannot load evenodds (", eo.ClusterError):
+        with refused(" cannot load evenodds (", ClusterError):
             enter(client.scheduler.address)

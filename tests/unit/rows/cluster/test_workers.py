@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
+from evenodds.errors import ClusterError
 from evenodds.model.logistic import fit_rows
 from evenodds.rows.dask_data import read_files
 from evenodds.rows.table_rows import Reading
@@ -70,7 +71,7 @@ def test_a_file_that_workers_cannot_see_is_named(two_workers, written, tmp_path,
     written.frame.to_parquet(path)
     rows = read_files([str(path)], READING)
     path.rename(tmp_path / "elsewhere.parquet")
-    with refused(f" finds no file {path}: put the data where", eo.ClusterError) as error:
+    with refused(f" finds no file {path}: put the data where", ClusterError) as error:
         fit_rows(rows)
     assert str(error.value).startswith("the worker at tcp://")
 
@@ -159,6 +160,6 @@ def test_a_part_that_kills_every_worker_is_given_up(start_cluster, tmp_path, ref
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         start_cluster(1),
-        refused("X could not be read: one part of it killed 1 worker, most", eo.ClusterError),
+        refused("X could not be read: one part of it killed 1 worker, most", ClusterError),
     ):
         eo.fit_logistic(*labelled_blocks(tmp_path, die=True))
