@@ -64,6 +64,19 @@ def test_no_room_for_odds_and_ends():
     assert not {path.stem for path in MODULES.values()} & {"utils", "misc", "helpers", "common"}
 
 
+def test_tests_are_named_after_their_modules():
+    folder = REPOSITORY / "tests" / "unit"
+    astray = []
+    for path in folder.rglob("test_*.py"):
+        room = path.parent.relative_to(folder)
+        room = room.parent if room.name == "dask" else room  # these share their cluster
+        stem = path.stem.removeprefix("test_")
+        names = {one.stem for one in (REPOSITORY / "src" / "evenodds" / room).glob("*.py")}
+        if not any(stem == name or stem.startswith(f"{name}_") for name in names - {"__init__"}):
+            astray.append(str(path.relative_to(folder)))
+    assert astray == ["test_exports.py"]
+
+
 def test_imports_do_not_run_in_circles():
     graph = imports()
     graph[LOOKS_UP] = {name for name in graph[LOOKS_UP] if ".report" not in name}
