@@ -49,6 +49,7 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.local
 	$(BIN)/python -m tests.calibration.multiclass
 	$(BIN)/python -m tests.calibration.scores
+	$(BIN)/python -m tests.calibration.line
 
 signals: .venv/installed-dev
 	$(BIN)/python -m tests.signals.interrupts

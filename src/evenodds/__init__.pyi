@@ -30,6 +30,10 @@ from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.boundary import Joint as Joint
 from evenodds.inference.contour.contour_test import contour_test as contour_test
 from evenodds.inference.contour.result import ContourTestResult as ContourTestResult
+from evenodds.inference.line.cases import Cases as Cases
+from evenodds.inference.line.cases import choose_cases as choose_cases
+from evenodds.inference.line.line_test import line_test as line_test
+from evenodds.inference.line.result import LineTestResult as LineTestResult
 from evenodds.inference.local import Local as Local
 from evenodds.inference.multiclass.confusion import (
     ConfusionTestResult as ConfusionTestResult,
@@ -47,6 +51,7 @@ from evenodds.model.logistic import fit_logistic as fit_logistic
 from evenodds.model.losses import margin_losses as margin_losses
 from evenodds.model.risk import corrected_loss as corrected_loss
 from evenodds.model.risk import minimise_risk as minimise_risk
+from evenodds.model.scores import out_of_fold_scores as out_of_fold_scores
 from evenodds.noise import (
     ClassConditionalNoise as ClassConditionalNoise,
 )

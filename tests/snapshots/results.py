@@ -104,6 +104,17 @@ def _confusion() -> Any:
     return eo.confusion_test(np.array(["cat", "dog", "fox"])[true], given)
 
 
+def _line(noise: Any, **settings: Any) -> Any:
+    rng = np.random.default_rng(8)
+    index = rng.normal(size=3000)
+    eta = expit(2 * index)
+    given = noise.flip((rng.random(3000) < eta).astype(int), rng)
+    scores = expit(index + 0.5 * rng.normal(size=3000))
+    cases = eo.choose_cases(scores)
+    stated = np.clip(eta[cases.rows] + rng.normal(0, 0.07, len(cases)), 0, 1)
+    return eo.line_test(scores, given, cases, stated, answers="probability", **settings)
+
+
 MAKERS = {
     "boundary_rejects": _tested,
     "boundary_retains": lambda: _tested(eo.UniformNoise(0.1), 1500, 3),
@@ -136,6 +147,8 @@ MAKERS = {
     "annotators": _annotators,
     "contour_leans": lambda: _contour(eo.ClassConditionalNoise(0.3, 0.1)),
     "contour_uniform": lambda: _contour(eo.UniformNoise(0.15), tolerance=0),
+    "line_leans": lambda: _line(LEANING),
+    "line_uniform": lambda: _line(eo.UniformNoise(0.15), shared_tolerance=0),
     "multiclass": _multiclass,
     "confusion": _confusion,
     "prior": lambda: eo.prior_test(300, 1000, 0.25, prior_standard_error=0.01),

@@ -42,14 +42,11 @@ NO_LEVEL = 2.0
 def first_reached(
     excess: Callable[[float], float], tried: Sequence[float], precision: float
 ) -> float | None:
-    """Return where a rising function first reaches 0, or is a hair above; None if nowhere."""
+    """Return where a rising function first reaches 0, to this precision; None if nowhere."""
     low = tried[0]
     for high in tried:
         if excess(high) >= 0:
-            found = float(brentq(excess, low, high, xtol=precision)) if low < high else high
-            while excess(found) < 0:  # the root may be found a hair too low
-                found = min(found + precision, high)
-            return found
+            return float(brentq(excess, low, high, xtol=precision)) if low < high else high
         low = high
     return None
 
@@ -65,7 +62,12 @@ def rows_for(question: Question, noise: ClassConditionalNoise, k: int, wanted: f
     if question.power(noise, ENDLESS_ROWS, k) < wanted:
         return None
     found = first_reached(excess, np.log(ROWS_TRIED).tolist(), ROWS_PRECISION)
-    return None if found is None else int(np.ceil(np.exp(found)))
+    if found is None:
+        return None
+    rows = int(np.ceil(np.exp(found)))
+    while question.power(noise, rows, k) < wanted:  # the root may be found a hair too low
+        rows = int(np.ceil(rows * (1 + ROWS_PRECISION)))
+    return rows
 
 
 def anchors_for(
@@ -125,6 +127,8 @@ def asymmetry_for(
                 f"{wanted + max(excess(size) for size in sizes):.2f}. Plan with more rows, more "
                 "anchors or a smaller tolerance."
             )
+        while excess(size) < 0:  # the root may be found a hair too low
+            size = min(size + ASYMMETRY_PRECISION, sizes[-1])
         found.append(sign * size)
     return max(found, key=abs)
 

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult
 from evenodds.inference.contour.result import ContourTestResult
+from evenodds.inference.line.result import LineTestResult
 from evenodds.inference.multiclass.confusion import ConfusionTestResult
 from evenodds.inference.multiclass.result import MulticlassTestResult
 from evenodds.planning.plan import Plan
@@ -167,6 +168,51 @@ def contours_figure(panel: Axes, result: ContourTestResult, view: View) -> None:
     name_axes(
         panel, "Chance of being positive, as stated", f"Share labelled {positive}, by the fit"
     )
+
+
+@one_panel(height=4.5)
+def line_figure(panel: Axes, result: LineTestResult, view: View) -> None:
+    """Draw the strata with their intervals, the fitted line, the diagonal and the centre."""
+    reach = float(ndtri(1 - view.significance / 2))
+    alpha, beta, asymmetry = result.alpha or 0.0, result.beta or 0.0, result.asymmetry or 0.0
+    ends = np.array([beta, 1 - alpha])
+    interval = result.confidence_interval(view.level)
+    shifts = (np.array([interval.low, interval.high]) - asymmetry) / 2
+    low, high = (np.clip(ends + shift, 0, 1) for shift in shifts)
+    band = f"its height, {view.level:.0%} interval"
+    panel.fill_between([0, 1], low, high, color=BAND, alpha=0.7, linewidth=0, label=band)
+    panel.plot([0, 1], ends, color=BLUE, label="fitted line: two flip rates")
+    panel.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="no flips at all")
+    panel.plot([0.5], [0.5], "+", color=GREY, markersize=9)
+    arrow: Any = {"arrowstyle": "<->", "color": RED, "linewidth": 1, "shrinkA": 0, "shrinkB": 0}
+    centre = (0.5, 0.5 + asymmetry / 2)
+    panel.annotate("", centre, (0.5, 0.5), arrowprops=arrow)
+    panel.annotate(
+        with_minus(f"half of {asymmetry:+.2f}"), (0.52, 0.5 + asymmetry / 4), color=RED, va="center"
+    )
+    panel.annotate(f"beta {beta:.2f}", (0.0, beta), (4, -9), textcoords="offset points")
+    panel.annotate(
+        f"1 − alpha {1 - alpha:.2f}",
+        (1.0, 1 - alpha),
+        (-4, 5),
+        textcoords="offset points",
+        ha="right",
+    )
+    strata = result.strata
+    label = f"strata, {view.level:.0%} intervals"
+    error_bars(
+        panel,
+        [one.stated for one in strata],
+        [one.given for one in strata],
+        ("o", BLACK),
+        xerr=[reach * one.stated_error for one in strata],
+        yerr=[reach * one.given_error for one in strata],
+        label=label,
+    )
+    panel.set_xlim(-0.03, 1.03)
+    panel.set_ylim(-0.03, 1.03)
+    positive = as_written(repr(result.positive), 20)
+    name_axes(panel, f"Share truly {positive}, as judged", f"Share labelled {positive}")
 
 
 @one_panel()

@@ -209,7 +209,7 @@ class Sheet:
 
 
 # Figures of several contours, classes, annotators or plans.
-_OF_SEVERAL: Final = {"annotators", "confusion", "contours", "pairs", "plan", "splits"}
+_OF_SEVERAL: Final = {"annotators", "confusion", "contours", "line", "pairs", "plan", "splits"}
 # Module and function, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
     "AnnotatorAuditResult": "annotators.annotator_sheet",
@@ -218,6 +218,7 @@ _WRITERS: Final = {
     "AuditTestResult": "audit.audit_sheet",
     "ContourTestResult": "contour.contour_sheet",
     "ConfusionTestResult": "confusion.confusion_sheet",
+    "LineTestResult": "line.line_sheet",
     "MulticlassTestResult": "multiclass.multiclass_sheet",
     "Plan": "plan.plan_sheet",
     "PriorTestResult": "prior.prior_sheet",

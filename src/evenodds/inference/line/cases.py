@@ -1,0 +1,384 @@
+"""Which rows an expert judges: drawn at random within strata of a score, and recorded.
+
+The strata are fixed before anybody is asked. Cases come in one random order across strata, so
+that the first of them are a valid, smaller design; the record knows its scores, so that answers
+for other scores, or for rows that were not drawn, are refused.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenodds.errors import InputError
+from evenodds.files import whole_file
+from evenodds.validation import FloatArray, as_array, check_vector, check_whole
+
+Answers = Literal["probability", "looked-up"]
+
+SCHEMA_VERSION = 1
+FEWEST_CASES, MOST_CASES = 12, 100_000
+FEWEST_STRATA, MOST_STRATA = 2, 20
+# Without a wish: three strata for 30 cases, five for 60, eight for 120 and more.
+CASES_PER_STRATUM, USUAL_STRATA = 15, (3, 8)
+# A stratum holds at least this many rows, and two for each of its cases.
+FEWEST_ROWS = 15
+# Steps of the probability lie between these, with one stratum beyond at either end.
+FIRST_STEP, LAST_STEP = 0.1, 0.9
+# Where fewer steps than this hold enough rows, strata are cut at quantiles of the score.
+FEWEST_STEPS = 4
+
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cases:
+    """Rows to judge, in the order in which they are judged, and how they were drawn.
+
+    Attributes
+    ----------
+    rows : array of int
+        Numbers of the rows, counted from 0, in the order to show them.
+    strata : array of int
+        The stratum of each of them.
+    edges : array of float
+        Scores that divide the strata, rising; a score on an edge belongs above it.
+    by_label : bool
+        Whether each stratum was divided by the given label, for answers that are looked up.
+    n_rows, seed : int
+        Rows of the data, and what the draw was made with.
+    scores_hash : str
+        Tells the scores that the cases were drawn from.
+    """
+
+    rows: Ints
+    strata: Ints
+    edges: FloatArray
+    by_label: bool
+    n_rows: int
+    seed: int
+    scores_hash: str
+
+    def __len__(self) -> int:
+        """Return the number of cases."""
+        return len(self.rows)
+
+    @property
+    def n_strata(self) -> int:
+        """The number of strata of the score."""
+        return len(self.edges) + 1
+
+    def strata_of(self, scores: ArrayLike) -> Ints:
+        """Return the stratum of each score, refusing scores that the cases were not drawn from."""
+        values = read_scores(scores)
+        if len(values) != self.n_rows:
+            raise InputError(
+                f"scores has {len(values):,} rows but the cases were drawn from {self.n_rows:,}: "
+                "give the scores that choose_cases had."
+            )
+        if hash_of(values) != self.scores_hash:
+            raise InputError(
+                "these are not the scores that the cases were drawn from: give those that "
+                "choose_cases had, or draw cases anew from these and judge them."
+            )
+        return cut(values, self.edges)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the record as JSON; the file appears whole or not at all."""
+        record: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        plain = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in record.items()
+        }
+        with whole_file(Path(path)) as file:
+            file.write(json.dumps(plain, indent=1))
+        return Path(path)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Cases":
+        """Read a record that `save` wrote."""
+        try:
+            record = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise InputError(f"{path} cannot be read as cases: {error}") from None
+        return cls.from_dict(record, str(path))
+
+    @classmethod
+    def from_dict(cls, record: Any, name: str = "record") -> "Cases":
+        """Make cases of a record, refusing what `save` has not written."""
+        wanted = {"schema_version", *(field for field in cls.__dataclass_fields__)}
+        if not isinstance(record, dict) or set(record) != wanted:
+            raise InputError(
+                f"{name} is no record of cases: choose_cases(...).save(path) writes one."
+            )
+        if record["schema_version"] != SCHEMA_VERSION:
+            raise InputError(
+                f"{name} is of schema version {record['schema_version']!r} but this version of "
+                f"evenodds reads {SCHEMA_VERSION}."
+            )
+        try:
+            rows = np.array(record["rows"], dtype=np.intp)
+            strata = np.array(record["strata"], dtype=np.intp)
+            edges = np.array(record["edges"], dtype=float)
+            n_rows, seed = int(record["n_rows"]), int(record["seed"])
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{name} is damaged: its numbers cannot be read.") from None
+        drawn = np.unique(rows)
+        whole = (
+            rows.ndim == strata.ndim == edges.ndim == 1
+            and len(rows) == len(strata) == len(drawn) > 0
+            and drawn[0] >= 0
+            and drawn[-1] < n_rows
+            and bool(np.all(np.diff(edges) > 0))
+            and set(np.unique(strata)) <= set(range(len(edges) + 1))
+        )
+        if not whole:
+            raise InputError(f"{name} is damaged: its rows, strata and edges do not fit together.")
+        return cls(
+            rows=rows,
+            strata=strata,
+            edges=edges,
+            by_label=bool(record["by_label"]),
+            n_rows=n_rows,
+            seed=seed,
+            scores_hash=str(record["scores_hash"]),
+        )
+
+
+def choose_cases(
+    scores: ArrayLike,
+    *,
+    n_cases: int = 60,
+    n_strata: int | None = None,
+    given: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+) -> Cases:
+    """Draw the rows that an expert judges, at random within strata of a score.
+
+    Parameters
+    ----------
+    scores : array-like of float
+        For each row, the probability that its given label is positive, by a model that did not
+        see that label: `out_of_fold_scores` makes them.
+    n_cases : int, default 60
+        How many rows are judged.
+    n_strata : int, optional
+        Strata of the score; by default three for 30 cases, five for 60, eight for 120.
+    given : array-like, optional
+        Given labels, where the true ones will be looked up: cases are then drawn by label too.
+    groups : array-like, optional
+        Rows that belong together (one patient); at most one row of each is judged.
+    sample_weight : array-like, optional
+        How many rows each row stands for; it is drawn in proportion.
+    seed : int, default 0
+        Of the draw.
+
+    Returns
+    -------
+    Cases
+        Numbers of the rows in the order to show them, their strata, and the edges of the strata.
+
+    Raises
+    ------
+    InputError
+        If the scores cannot be divided into strata, or hold fewer rows than cases.
+
+    See Also
+    --------
+    line_test : The test on what was stated of these cases.
+    audit_test : The test on what was looked up of them.
+
+    Notes
+    -----
+    Steps of the score are even between 0.1 and 0.9, with a stratum beyond at either end; steps
+    with too few rows are joined to their neighbours. Where fewer than four are left, strata
+    are cut at quantiles of the score.
+    """
+    values = read_scores(scores)
+    wanted = check_whole(n_cases, "n_cases", at_least=FEWEST_CASES, at_most=MOST_CASES)
+    seed = check_whole(seed, "seed")
+    usual = int(np.clip(round(wanted / CASES_PER_STRATUM) + 1, *USUAL_STRATA))
+    if n_strata is not None:
+        usual = check_whole(n_strata, "n_strata", at_least=FEWEST_STRATA, at_most=MOST_STRATA)
+    if len(values) < 2 * wanted:
+        raise InputError(
+            f"scores has {len(values):,} rows but {wanted} cases need at least {2 * wanted}: half "
+            "of the rows must be left to count labels. Ask for fewer cases."
+        )
+    edges = _edges(values, usual, max(FEWEST_ROWS, 2 * wanted // usual))
+    strata = cut(values, edges)
+    rng = np.random.default_rng(seed)
+    weights = _weights(sample_weight, len(values))
+    alike = _groups(groups, len(values))
+    cells = strata if given is None else 2 * strata + _binary(given, len(values))
+    rows = _draw(cells, wanted, weights, alike, rng)
+    return Cases(
+        rows=rows,
+        strata=strata[rows],
+        edges=edges,
+        by_label=given is not None,
+        n_rows=len(values),
+        seed=seed,
+        scores_hash=hash_of(values),
+    )
+
+
+def read_scores(scores: ArrayLike) -> FloatArray:
+    """Return scores as probabilities, refusing what is none."""
+    values = check_vector(scores, "scores", np.size(as_array(scores)), "row", one_for_all=False)
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if len(outside):
+        raise InputError(
+            f"scores must lie between 0 and 1 but row {outside[0]:,} has {values[outside[0]]:g}: "
+            "give the probability that the given label is positive."
+        )
+    return values
+
+
+def hash_of(scores: FloatArray) -> str:
+    """Return a few letters that only these scores have."""
+    return hashlib.sha256(np.ascontiguousarray(scores, dtype="<f8").tobytes()).hexdigest()[:32]
+
+
+def cut(scores: FloatArray, edges: FloatArray) -> Ints:
+    """Return the stratum of each score."""
+    return np.searchsorted(edges, scores, side="right").astype(np.intp)
+
+
+def _edges(scores: FloatArray, n_strata: int, fewest: int) -> FloatArray:
+    """Return where strata end: even steps of the score that hold enough rows, or quantiles."""
+    steps = np.linspace(FIRST_STEP, LAST_STEP, n_strata - 1) if n_strata > 2 else np.array([0.5])
+    kept = _joined(scores, steps, fewest)
+    if len(kept) + 1 < min(FEWEST_STEPS, n_strata):
+        quantiles = np.unique(np.quantile(scores, np.arange(1, n_strata) / n_strata))
+        kept = _joined(scores, quantiles[quantiles > scores.min()], fewest)
+    if not len(kept):
+        distinct = len(np.unique(scores))
+        raise InputError(
+            f"the scores cannot be divided: they have {distinct:,} distinct "
+            f"value{'s' * (distinct != 1)}, and two strata of {fewest} rows each are needed. A "
+            "score that is the same for every row knows nothing of the labels."
+        )
+    return kept
+
+
+def _joined(scores: FloatArray, edges: FloatArray, fewest: int) -> FloatArray:
+    """Return edges without those that leave a stratum with too few rows, the smallest first."""
+    kept = list(edges)
+    while kept:
+        sizes = np.bincount(cut(scores, np.array(kept)), minlength=len(kept) + 1)
+        smallest = int(sizes.argmin())
+        if sizes[smallest] >= fewest:
+            break
+        # Ends join inwards; others the smaller of their neighbours.
+        below = smallest == len(kept) or (
+            smallest > 0 and sizes[smallest - 1] <= sizes[smallest + 1]
+        )
+        kept.pop(smallest - 1 if below else smallest)
+    return np.array(kept)
+
+
+def _weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weights = check_vector(sample_weight, "sample_weight", n, "row", one_for_all=False)
+    if weights.min() < 0 or weights.sum() <= 0:
+        raise InputError("sample_weight must not be negative, and not be 0 for every row.")
+    return weights
+
+
+def _groups(groups: ArrayLike | None, n: int) -> Ints | None:
+    if groups is None:
+        return None
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        raise InputError(f"groups has shape {values.shape} but scores has {n:,} rows.")
+    return np.unique(values, return_inverse=True)[1].astype(np.intp)
+
+
+def _binary(given: ArrayLike, n: int) -> Ints:
+    labels = np.asarray(given)
+    values, which = np.unique(labels, return_inverse=True)
+    if labels.shape != (n,) or len(values) != 2:
+        raise InputError(
+            f"given must have one of two labels for each of the {n:,} rows but has shape "
+            f"{labels.shape} and {len(values)} distinct labels."
+        )
+    return which.astype(np.intp)
+
+
+def _draw(
+    cells: Ints,
+    n_cases: int,
+    weights: FloatArray | None,
+    groups: Ints | None,
+    rng: np.random.Generator,
+) -> Ints:
+    """Return rows drawn within cells, equally many from each, in one random order."""
+    allowed = np.ones(len(cells), dtype=bool) if weights is None else weights > 0
+    present = np.unique(cells[allowed])
+    shares = np.full(len(present), n_cases // len(present))
+    shares[rng.permutation(len(present))[: n_cases - shares.sum()]] += 1
+    if groups is not None:
+        drawn = _one_of_each_group(
+            cells, dict(zip(present, shares, strict=True)), weights, groups, rng
+        )
+    else:
+        drawn = [
+            _sampled(np.flatnonzero(allowed & (cells == cell)), int(share), weights, rng)
+            for cell, share in zip(present, shares, strict=True)
+        ]
+    return rng.permutation(np.concatenate(drawn))
+
+
+def _one_of_each_group(
+    cells: Ints,
+    wanted: dict[int, int],
+    weights: FloatArray | None,
+    groups: Ints,
+    rng: np.random.Generator,
+) -> list[Ints]:
+    """Return rows of each cell, in the order of a draw of all rows that skips groups it has met."""
+    keys = rng.exponential(size=len(cells))
+    if weights is not None:
+        keys = np.divide(keys, weights, out=np.full(len(keys), np.inf), where=weights > 0)
+    met: set[int] = set()
+    drawn: dict[int, list[int]] = {cell: [] for cell in wanted}
+    for row in np.argsort(keys):
+        cell, group = int(cells[row]), int(groups[row])
+        if group not in met and len(drawn.get(cell, ())) < wanted.get(cell, 0):
+            met.add(group)
+            drawn[cell].append(int(row))
+    for cell, rows in drawn.items():
+        _refuse_too_few(len(rows), wanted[cell])
+    return [np.array(rows, dtype=np.intp) for rows in drawn.values()]
+
+
+def _refuse_too_few(found: int, share: int) -> None:
+    if found < share:
+        raise InputError(
+            f"a stratum has {found} rows that may be judged but {share} are needed: ask for fewer "
+            "cases or fewer strata."
+        )
+
+
+def _sampled(rows: Ints, share: int, weights: FloatArray | None, rng: np.random.Generator) -> Ints:
+    """Return some of the rows: each alike, or in proportion to its weight (systematically)."""
+    _refuse_too_few(len(rows), share)
+    if weights is None:
+        return rng.choice(rows, share, replace=False)
+    shuffled = rng.permutation(rows)
+    ends = np.cumsum(weights[shuffled]) * share / weights[shuffled].sum()
+    if (np.diff(ends, prepend=0.0) > 1).any():
+        heaviest = shuffled[weights[shuffled].argmax()]
+        raise InputError(
+            f"row {heaviest:,} has so much of the weight of its stratum that it would be drawn "
+            "more than once: ask for fewer cases, or drop sample_weight."
+        )
+    return shuffled[np.searchsorted(ends, rng.random() + np.arange(share), side="right")]

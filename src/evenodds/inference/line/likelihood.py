@@ -1,0 +1,377 @@
+r"""The line's likelihood, its statistic z(Delta_0) and its ladder (theory page, "The line").
+
+In every stratum `s` of a score that did not see the row's own label, class-conditional noise
+gives ``lambda_s = beta + gamma c_s`` with ``gamma = 1 - alpha - beta``: the share of positive
+*given* labels is a straight line in the share that is *truly* positive. Labels are binomial
+around the line; statements of an expert are quasi-binomial around ``c_s``.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import fdtrc, ndtri, stdtr, xlogy
+
+from evenodds.inference.line.cases import Ints
+from evenodds.inference.profile import EXACT_LEVELS, EXACT_MARGINS, Profile
+from evenodds.validation import FloatArray
+
+# The slope of the line can be anything up to 1 - |Delta|; below this, labels tell nothing.
+LEAST_SLOPE = 1e-3
+# Asymmetries that can be tried.
+WIDEST = 0.97
+# Slopes tried before the search, and steps of a search.
+SLOPES, MOST_STEPS = 9, 40
+PRECISE = 1e-11
+ASYMMETRIES = 25
+# Statements as sure as this still vary by what nobody states.
+LEAST_DISPERSION = 0.005
+SHARE_FLOOR = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """What the line is fitted to: counts of labels and statements, a value a stratum.
+
+    Attributes
+    ----------
+    n, positive : array
+        Rows that were not judged, and how many of them are given the positive label.
+    judged, stated : array
+        Cases that were judged, and the sum of what was stated of them.
+    dispersion : array
+        Variance of a statement as a share of that of a yes or no.
+    freedom : float
+        Degrees of freedom behind the dispersion; infinite for looked-up answers.
+    """
+
+    n: FloatArray
+    positive: FloatArray
+    judged: FloatArray
+    stated: FloatArray
+    dispersion: FloatArray
+    freedom: float
+
+    def __len__(self) -> int:
+        """Return the number of strata."""
+        return len(self.n)
+
+    def without(self, place: int) -> "Strata":
+        """Return all strata but one."""
+        kept = np.arange(len(self)) != place
+        return Strata(
+            self.n[kept],
+            self.positive[kept],
+            self.judged[kept],
+            self.stated[kept],
+            self.dispersion[kept],
+            self.freedom - float(self.judged[place]) + 1,
+        )
+
+
+def dispersions(squares: FloatArray, stated: FloatArray, judged: FloatArray) -> FloatArray:
+    """Return the dispersion of statements a stratum: its own, at least that of all, at most 1.
+
+    `squares` are sums of squares around the mean of each stratum. One dispersion for all is too
+    small where an expert is sure in most strata and not in one; that of a few statements alone
+    is too small by chance.
+    """
+    share = np.clip(stated / judged, SHARE_FLOOR, 1 - SHARE_FLOOR)
+    most = (judged - 1) * share * (1 - share)
+    pooled = max(squares.sum() / max(most.sum(), 1e-300), LEAST_DISPERSION)
+    own = np.divide(squares, most, out=np.zeros_like(squares), where=most > 0)
+    return np.asarray(np.minimum(1.0, np.maximum(pooled, own)))
+
+
+@dataclass(frozen=True, slots=True)
+class LineFit:
+    """The best lines for some hypothesised asymmetries, one a row."""
+
+    log_likelihood: FloatArray
+    slope: FloatArray
+    shares: FloatArray  # truly positive, (asymmetries, strata)
+    score: FloatArray  # how fast the log-likelihood rises with the asymmetry
+
+
+def fit_lines(strata: Strata, asymmetries: FloatArray) -> LineFit:
+    """Return the most likely line for each hypothesised asymmetry.
+
+    The best of a few slopes, then Newton steps on the slope between its neighbours, with the
+    shares truly positive at their best for every slope.
+    """
+    delta = np.asarray(asymmetries, dtype=float)
+    most = 1 - np.abs(delta)
+    slopes = LEAST_SLOPE + (most - LEAST_SLOPE)[:, None] * np.linspace(0, 1, SLOPES)
+    tried = _Lines.at(strata, slopes, delta[:, None])
+    best, every = tried.log_likelihood.argmax(axis=1), np.arange(len(delta))
+    low = slopes[every, np.maximum(best - 1, 0)]
+    high = slopes[every, np.minimum(best + 1, SLOPES - 1)]
+    slope, shares = slopes[every, best], tried.shares[every, best]
+    for _ in range(MOST_STEPS):
+        lines = _Lines.at(strata, slope, delta, start=shares)
+        shares = lines.shares
+        low = np.where(lines.rise > 0, slope, low)
+        high = np.where(lines.rise > 0, high, slope)
+        ahead = slope + lines.rise / np.maximum(lines.bend, 1e-300)
+        inside = (ahead >= low) & (ahead <= high)
+        # The last slope allowed is tried once the rise points there.
+        ahead = np.where(inside, ahead, np.where(ahead >= most, most, (low + high) / 2))
+        ahead = np.where((slope == most) & (lines.rise >= 0), most, ahead)
+        if np.abs(ahead - slope).max() < PRECISE:
+            break
+        slope = ahead
+    lines = _Lines.at(strata, slope, delta, start=shares)
+    # On its bound the slope goes along with the asymmetry.
+    along = np.where(slope == most, np.maximum(lines.rise, 0) * np.sign(delta), 0.0)
+    return LineFit(lines.log_likelihood, slope, lines.shares, lines.score - along)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Lines of given slopes and asymmetries, with the shares that are most likely for them."""
+
+    log_likelihood: FloatArray
+    shares: FloatArray
+    rise: FloatArray  # of the log-likelihood, with the slope
+    bend: FloatArray
+    score: FloatArray
+
+    @classmethod
+    def at(
+        cls, strata: Strata, slopes: FloatArray, delta: FloatArray, start: FloatArray | None = None
+    ) -> "_Lines":
+        """Find the shares: one concave maximum a stratum, by Newton steps within a bracket."""
+        slope = slopes[..., None]
+        low_end = (1 - slope + delta[..., None]) / 2
+        n, positive, judged, stated = strata.n, strata.positive, strata.judged, strata.stated
+        trust = 1 / strata.dispersion
+        shape = np.broadcast_shapes(slope.shape, n.shape)
+        below, above = np.zeros(shape), np.ones(shape)
+        share = np.broadcast_to((stated + 0.5) / (judged + 1), shape) if start is None else start
+        # Where all statements are 0 (or 1) and labels do not object, so is the share.
+        least, last = np.clip(low_end, 1e-300, 1), np.clip(low_end + slope, 0, 1 - 1e-16)
+        rise_low = slope * (positive / least - (n - positive) / (1 - least)) - trust * judged
+        rise_high = slope * (positive / last - (n - positive) / (1 - last)) + trust * judged
+        at_zero = (stated == 0) & (rise_low <= 0)
+        at_one = (stated == judged) & (rise_high >= 0)
+        share = np.where(at_zero, 0.0, np.where(at_one, 1.0, share))
+        ended = at_zero | at_one
+        for _ in range(MOST_STEPS):
+            given = np.clip(low_end + slope * share, 1e-300, 1 - 1e-16)
+            yes_share, no_share = np.maximum(share, 1e-300), np.maximum(1 - share, 1e-300)
+            ours, others = positive / given, (n - positive) / (1 - given)
+            yes, no = trust * stated / yes_share, trust * (judged - stated) / no_share
+            labels_bend = ours / given + others / (1 - given)
+            rise = slope * (ours - others) + yes - no
+            bend = slope**2 * labels_bend + yes / yes_share + no / no_share
+            below, above = np.where(rise > 0, share, below), np.where(rise > 0, above, share)
+            ahead = share + rise / np.maximum(bend, 1e-300)
+            ahead = np.where((ahead >= below) & (ahead <= above), ahead, (below + above) / 2)
+            ahead = np.where(ended, share, ahead)
+            settled = np.abs(ahead - share).max() < PRECISE
+            share = ahead
+            if settled:
+                break
+        given = np.clip(low_end + slope * share, 0.0, 1.0)
+        labels = xlogy(positive, given) + xlogy(n - positive, 1 - given)
+        statements = trust * (xlogy(stated, share) + xlogy(judged - stated, 1 - share))
+        # The shares follow the slope: what they take of its bend is subtracted.
+        off_centre, pull = share - 0.5, ours - others
+        mixed = np.where(ended, 0.0, pull - slope * off_centre * labels_bend)
+        own = (off_centre**2 * labels_bend).sum(axis=-1)
+        return cls(
+            (labels + statements).sum(axis=-1),
+            share,
+            (pull * off_centre).sum(axis=-1),
+            own - (mixed**2 / np.maximum(bend, 1e-300)).sum(axis=-1),
+            pull.sum(axis=-1) / 2,
+        )
+
+
+def first_order_variance(
+    strata: Strata, slope: float | FloatArray, shares: FloatArray, asymmetry: float | FloatArray
+) -> FloatArray:
+    """Return the variance of the estimated asymmetry (also the formula that plans use)."""
+    weights, leverages = _leverages(strata, slope, shares, asymmetry)
+    return np.asarray((leverages**2 / weights).sum(axis=-1))
+
+
+def _leverages(
+    strata: Strata, slope: float | FloatArray, shares: FloatArray, asymmetry: float | FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weight of each stratum, and what its height adds to the asymmetry."""
+    gamma = np.asarray(slope, dtype=float)[..., None]
+    given = (1 - gamma + np.asarray(asymmetry, dtype=float)[..., None]) / 2 + gamma * shares
+    labels = np.clip(given * (1 - given), 1e-9, None) / strata.n
+    statements = gamma**2 * strata.dispersion * shares * (1 - shares) / strata.judged
+    weights = 1 / (labels + statements)
+    total = weights.sum(axis=-1, keepdims=True)
+    centre = (weights * shares).sum(axis=-1, keepdims=True) / total
+    spread = (weights * (shares - centre) ** 2).sum(axis=-1, keepdims=True)
+    reach = (0.5 - centre) * (shares - centre) / np.maximum(spread, 1e-300)
+    return weights, 2 * weights * (1 / total + reach)
+
+
+@dataclass(frozen=True, slots=True)
+class LineStatistic:
+    """z(Delta_0) of the line: the signed root of the likelihood's drop, on a normal scale.
+
+    `shared_tolerance` is how far an expert may lean the same way in every answer; `inflation`
+    by how much rows of one group widen the variance.
+    """
+
+    strata: Strata
+    shared_tolerance: float
+    best: LineFit
+    estimate: float
+    inflation: float = 1.0
+
+    @classmethod
+    def of(cls, strata: Strata, shared_tolerance: float = 0.0) -> "LineStatistic":
+        """Find the best asymmetry: on a grid that closes in on where the score is zero."""
+        low, high = -WIDEST, WIDEST
+        for _ in range(3):
+            tried = np.linspace(low, high, ASYMMETRIES)
+            fits = fit_lines(strata, tried)
+            place = int(np.clip(fits.log_likelihood.argmax(), 1, ASYMMETRIES - 2))
+            low, high = tried[place - 1], tried[place + 1]
+        left = place if fits.score[place] > 0 else place - 1
+        right = left + 1
+        step = fits.score[left] / (fits.score[left] - fits.score[right])
+        best = float(tried[left] + np.clip(step, 0, 1) * (tried[right] - tried[left]))
+        return cls(strata, shared_tolerance, fit_lines(strata, np.array([best])), best)
+
+    def widened_by(self, rows: "GroupedRows") -> "LineStatistic":
+        """Return the statistic with the variance of rows in groups: their sandwich."""
+        slope, shares = float(self.best.slope[0]), self.best.shares[0]
+        of_groups = rows.variance(self.strata, slope, shares, self.estimate)
+        alone = float(first_order_variance(self.strata, slope, shares, self.estimate))
+        return replace(self, inflation=max(of_groups / alone, 1.0))
+
+    def __call__(self, asymmetries: FloatArray) -> FloatArray:
+        """Return z for some hypothesised asymmetries."""
+        fits = fit_lines(self.strata, asymmetries)
+        drop = 2 * np.maximum(self.best.log_likelihood - fits.log_likelihood, 0)
+        variance = first_order_variance(self.strata, fits.slope, fits.shares, asymmetries)
+        lean = (2 * fits.slope) ** 2 * self.shared_tolerance**2 / 3
+        widened = self.inflation + lean / variance
+        root = np.sign(self.estimate - asymmetries) * np.sqrt(drop / widened)
+        return normal_of_t(root, self.strata.freedom)
+
+    def without(self, place: int) -> "LineStatistic":
+        """Return the statistic of the other strata, fitted anew."""
+        return replace(
+            LineStatistic.of(self.strata.without(place), self.shared_tolerance),
+            inflation=self.inflation,
+        )
+
+    @property
+    def at_zero(self) -> float:
+        """Value of z at no asymmetry: the test itself."""
+        return float(self(np.zeros(1))[0])
+
+    @property
+    def smallest_margin(self) -> float:
+        """The smallest asymmetry that equivalence could ever rule out, at the 5% level."""
+        spread = 2 * float(self.best.slope[0]) * self.shared_tolerance / math.sqrt(3)
+        return float(-ndtri(0.05)) * spread
+
+    def profile(self) -> Profile:
+        """Return the table of z, with knots at usual levels and margins."""
+        deviation = math.sqrt(
+            float(
+                first_order_variance(
+                    self.strata, self.best.slope, self.best.shares, np.array([self.estimate])
+                )[0]
+            )
+            * self.inflation
+        )
+        reach = np.concatenate([np.linspace(0, 5, 26)[1:], [7, 10, 20]]) * max(deviation, 1e-6)
+        around = np.concatenate([self.estimate - reach, self.estimate + reach])
+        margins = np.array([*EXACT_MARGINS, 0.0])
+        knots = np.concatenate([around, margins, -margins, [self.estimate, -WIDEST, WIDEST]])
+        table = self._table(np.unique(np.clip(knots, -WIDEST, WIDEST)))
+        ends = [
+            found
+            for level in EXACT_LEVELS
+            for side in (-1, 1)
+            if (found := table.crossing(side * float(ndtri((1 - level) / 2)), side)) is not None
+        ]
+        return self._table(np.unique([*table.asymmetries, *ends]))
+
+    def _table(self, asymmetries: FloatArray) -> Profile:
+        z = self(asymmetries)
+        z[asymmetries == self.estimate] = 0.0
+        places = tuple(float(one) for one in asymmetries)
+        return Profile(places, tuple(float(one) for one in z), self.estimate)
+
+
+def normal_of_t(root: FloatArray, freedom: float) -> FloatArray:
+    """Return values of Student's t as the standard normal values of the same tail."""
+    if math.isinf(freedom):
+        return root
+    tail = np.clip(stdtr(freedom, -np.abs(root)), 1e-300, None)
+    return np.asarray(-np.sign(root) * ndtri(tail))
+
+
+@dataclass(frozen=True, slots=True)
+class RungTest:
+    """Whether a rung of the ladder fits: against shares that lie anywhere."""
+
+    statistic: float
+    df: int
+    pvalue: float
+
+
+def ladder(strata: Strata, best: float) -> dict[str, RungTest]:
+    """Test the diagonal (clean), a line through the centre (uniform) and any line."""
+    free = _free_log_likelihood(strata)
+    clean = _Lines.at(strata, np.ones(1), np.zeros(1)).log_likelihood
+    uniform = fit_lines(strata, np.zeros(1)).log_likelihood
+    size = len(strata)
+    rungs = {"clean": (clean[0], size), "uniform": (uniform[0], size - 1)}
+    rungs["class-conditional"] = (best, size - 2)
+    return {
+        name: _rung(max(2 * float(free - height), 0.0), df, strata.freedom)
+        for name, (height, df) in rungs.items()
+        if df > 0
+    }
+
+
+def _free_log_likelihood(strata: Strata) -> float:
+    """Return the log-likelihood of labels and statements that are free of each other."""
+    given, share = strata.positive / strata.n, strata.stated / strata.judged
+    labels = xlogy(strata.positive, given) + xlogy(strata.n - strata.positive, 1 - given)
+    statements = xlogy(strata.stated, share) + xlogy(strata.judged - strata.stated, 1 - share)
+    return float((labels + statements / strata.dispersion).sum())
+
+
+def _rung(statistic: float, df: int, freedom: float) -> RungTest:
+    # An F of very many degrees of freedom is a chi-squared over its own.
+    pvalue = float(fdtrc(df, min(freedom, 1e9), statistic / df))
+    return RungTest(statistic, df, pvalue)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedRows:
+    """Rows and cases with the groups they belong to; rows that were judged weigh nothing."""
+
+    group: Ints
+    stratum: Ints
+    label: FloatArray
+    weight: FloatArray
+    case_group: Ints
+    case_stratum: Ints
+    statement: FloatArray
+
+    def variance(self, strata: Strata, slope: float, shares: FloatArray, asymmetry: float) -> float:
+        """Return the variance of the asymmetry: squares of what each group adds to it."""
+        _, leverages = _leverages(strata, slope, shares, asymmetry)
+        off = self.label - (strata.positive / strata.n)[self.stratum]
+        labels = (leverages / strata.n)[self.stratum] * off * self.weight
+        off = self.statement - (strata.stated / strata.judged)[self.case_stratum]
+        statements = -(leverages * slope / strata.judged)[self.case_stratum] * off
+        size = int(self.group.max()) + 1
+        added = np.bincount(self.group, labels, size)
+        added += np.bincount(self.case_group, statements, size)
+        return float((added**2).sum())

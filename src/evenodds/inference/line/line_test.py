@@ -1,0 +1,384 @@
+"""The line test: is one class flipped more often, by cases judged along any score?"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr
+
+from evenodds.errors import InputError
+from evenodds.inference.line.cases import Answers, Cases, Ints
+from evenodds.inference.line.likelihood import (
+    GroupedRows,
+    LineStatistic,
+    Strata,
+    dispersions,
+    ladder,
+)
+from evenodds.inference.line.result import LineRung, LineTestResult, Stratum
+from evenodds.inference.profile import Alternative, Profile, pvalue_of
+from evenodds.inference.results import Diagnostic, check_alternative
+from evenodds.rows.labels import Labels, read_labels
+from evenodds.validation import FloatArray, as_array, check_between, check_choice, check_vector
+
+DEFAULT_SHARED_TOLERANCE = {"probability": 0.05, "looked-up": 0.0}
+# Guesses dressed as truth: an expert who states probabilities states more than these.
+THREE_WAY = (0.0, 0.5, 1.0)
+FEWEST_ANSWERS_PER_STRATUM = 3
+DOUBT_BELOW = 0.01
+# What decides at 5%, and how many strata a line needs.
+CRITICAL, FEWEST_STRATA_LEFT = 1.96, 2
+# No estimate is shown where z stays this small over so wide a range to either side.
+NEAR, FLAT = 1.0, 0.2
+
+
+def line_test(
+    scores: ArrayLike,
+    y: ArrayLike,
+    cases: Cases,
+    stated: ArrayLike,
+    *,
+    answers: Answers,
+    positive: Any = None,
+    alternative: Alternative = "two-sided",
+    shared_tolerance: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> LineTestResult:
+    r"""Test for class-conditional noise by cases that an expert judged along a score.
+
+    The null hypothesis is uniform noise. In every stratum of a score that did not see the row's
+    own label, the share of positive given labels is a straight line in the share truly
+    positive; under uniform noise it runs through the centre. The score may be poor, and of any
+    model; what is needed is that flips depend on the class alone.
+
+    Parameters
+    ----------
+    scores : array-like of float
+        Out-of-fold probabilities of the given label, those that `choose_cases` had.
+    y : array-like
+        Given labels, a value a row.
+    cases : Cases
+        The rows that were judged, as `choose_cases` drew them.
+    stated : array-like
+        What was stated of each case, in the order of ``cases.rows``: how likely it is truly
+        positive, or the truth. Cases at the end may be unanswered (nan). Several experts: a
+        column each.
+    answers : {"probability", "looked-up"}
+        What the answers are: stated probabilities, or the truth, looked up.
+    positive : object, optional
+        The positive label. Default: the larger, True, or the later in sort order.
+    alternative : {"two-sided", "greater", "less"}
+        "greater": negatives are flipped more often than positives.
+    shared_tolerance : float, optional
+        How far an expert may lean the same way in every answer; 0.05 by default for
+        probabilities, 0 for looked-up answers.
+    sample_weight : array-like, optional
+        How many rows each row stands for.
+    groups : array-like, optional
+        Rows that belong together.
+
+    Returns
+    -------
+    LineTestResult
+        Statistic, p-value, asymmetry, flip rates, interval, ladder of noise models.
+
+    Raises
+    ------
+    InputError
+        If the answers are not those of the cases, or cannot be what `answers` says.
+
+    See Also
+    --------
+    out_of_fold_scores, choose_cases : What comes before.
+    audit_test : For looked-up answers: valid whatever the flips depend on.
+
+    Notes
+    -----
+    With `n_s` rows of which `L_s` are labelled positive and `m_s` statements of sum `k_s`, the
+    quasi-likelihood
+
+    .. math:: \sum_s L_s \log l_s + (n_s - L_s) \log(1 - l_s)
+              + \tfrac{1}{\phi_s} [k_s \log c_s + (m_s - k_s) \log(1 - c_s)]
+
+    with :math:`l_s = (1 - \gamma + \Delta)/2 + \gamma c_s` is maximised over the line and the
+    shares; z is the signed root of twice its drop (theory page, "The line").
+
+    A straight line does not show that flips depend on the class alone. Where the truth can be
+    looked up, `audit_test` needs no such assumption.
+    """
+    kind: Answers = check_choice(answers, "answers", get_args(Answers))  # type: ignore[assignment]
+    asked = check_alternative(alternative)
+    strata_of_rows = cases.strata_of(scores)
+    labels = read_labels(y, positive)
+    if len(labels) != cases.n_rows:
+        raise InputError(
+            f"y has {len(labels):,} labels but the cases were drawn from {cases.n_rows:,} rows."
+        )
+    given = labels.block(slice(None))
+    weights = _weights(sample_weight, cases.n_rows)
+    said = _statements(stated, cases, kind)
+    tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance
+    tolerance = check_between(tolerance, "shared_tolerance", 0, 0.5, closed="left")
+    data = _Judged(
+        strata=strata_of_rows,
+        given=given,
+        weights=weights,
+        rows=cases.rows[: len(said)],
+        of_case=cases.strata[: len(said)],
+        said=said.mean(axis=1),
+    )
+    statistic = LineStatistic.of(_count(data, cases.n_strata, kind), tolerance)
+    if groups is not None:
+        statistic = statistic.widened_by(_grouped(groups, data))
+    return _result(statistic, cases, (kind, asked), labels, said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """Every row's stratum and given label, and what was stated of some."""
+
+    strata: Ints
+    given: FloatArray
+    weights: FloatArray | None
+    rows: Ints
+    of_case: Ints
+    said: FloatArray
+
+
+def _weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weights = check_vector(sample_weight, "sample_weight", n, "row", one_for_all=False)
+    if weights.min() < 0:
+        raise InputError("sample_weight must not be negative: a row stands for 0 rows or more.")
+    return weights
+
+
+def _statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray:
+    """Return what was stated of the first cases, a column an expert."""
+    try:
+        said = np.array(as_array(stated), dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("stated must hold numbers between 0 and 1, one a case.") from None
+    said = said[:, None] if said.ndim == 1 else said
+    if said.ndim != 2 or len(said) > len(cases) or not said.size:
+        raise InputError(
+            f"stated has shape {said.shape} but there are {len(cases)} cases: give one value for "
+            "each, in the order of cases.rows, or a column for each expert."
+        )
+    known = ~np.isnan(said)
+    if (known[1:] & ~known[:-1]).any():
+        expert = int((known[1:] & ~known[:-1]).any(axis=0).argmax())
+        gap = int((~known[:, expert]).argmax())
+        raise InputError(
+            f"stated has no answer for case {gap} but has some for later ones: cases may be left "
+            "out at the end only, for whoever skips the hard ones changes the answer."
+        )
+    said = said[known.all(axis=1)]
+    outside = np.argwhere((said < 0) | (said > 1))
+    if len(outside):
+        raise InputError(
+            f"stated is {said[tuple(outside[0])]:g} for case {outside[0][0]} but must lie between "
+            "0 and 1: it is a probability, or the truth."
+        )
+    _refuse_other_kinds(said, answers)
+    counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)
+    if (counts < FEWEST_ANSWERS_PER_STRATUM).any():
+        raise InputError(
+            f"stratum {counts.argmin()} of {cases.n_strata} has {counts.min()} answers and needs "
+            f"{FEWEST_ANSWERS_PER_STRATUM}: {len(said)} of {len(cases)} cases are answered; answer "
+            "some more."
+        )
+    return np.asarray(said)
+
+
+def _refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
+    """Refuse guesses that are called something else."""
+    if answers == "looked-up":
+        between = np.argwhere((said > 0) & (said < 1))
+        if len(between):
+            raise InputError(
+                f"stated is {said[tuple(between[0])]:g} for case {between[0][0]} but looked-up "
+                "answers are 0 or 1: say answers='probability' for stated probabilities."
+            )
+        return
+    if np.isin(said, THREE_WAY).all():
+        values = "0 and 1" if np.isin(said, (0, 1)).all() else "0, 1/2 and 1"
+        raise InputError(
+            f"all answers are {values}: as probabilities these are guesses, which bias the test. "
+            "Ask how likely each case is, or say answers='looked-up' where the truth was."
+        )
+
+
+def _count(data: _Judged, size: int, answers: Answers) -> Strata:
+    """Return counts of the rows that were not judged, and of the statements."""
+    left = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
+    left[data.rows] = 0.0
+    n = np.bincount(data.strata, left, size).astype(float)
+    positive = np.bincount(data.strata, left * data.given, size).astype(float)
+    m = np.bincount(data.of_case, minlength=size).astype(float)
+    k = np.bincount(data.of_case, data.said, size).astype(float)
+    if answers == "looked-up":
+        return Strata(n, positive, m, k, np.ones(size), math.inf)
+    off = (data.said - (k / m)[data.of_case]) ** 2
+    squares = np.bincount(data.of_case, off, size).astype(float)
+    freedom = float(len(data.said) - size)
+    return Strata(n, positive, m, k, dispersions(squares, k, m), freedom)
+
+
+def _grouped(groups: ArrayLike, data: _Judged) -> GroupedRows:
+    values = as_array(groups)
+    if values.shape != data.strata.shape:
+        raise InputError(
+            f"groups has shape {values.shape} but there are {len(data.strata):,} rows."
+        )
+    which = np.unique(values, return_inverse=True)[1]
+    left = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
+    left[data.rows] = 0.0
+    return GroupedRows(
+        group=which,
+        stratum=data.strata,
+        label=data.given,
+        weight=left,
+        case_group=which[data.rows],
+        case_stratum=data.of_case,
+        statement=data.said,
+    )
+
+
+def _result(
+    statistic: LineStatistic,
+    cases: Cases,
+    asked: tuple[Answers, Alternative],
+    labels: Labels,
+    said: FloatArray,
+) -> LineTestResult:
+    answers, alternative = asked
+    strata, profile = statistic.strata, statistic.profile()
+    slope, shares = float(statistic.best.slope[0]), statistic.best.shares[0]
+    withheld = None
+    if profile.half_width(NEAR, -NEAR) > FLAT:
+        withheld = (
+            "asymmetries of very different size fit these answers alike: judge more cases, or make "
+            "a score that tells the classes apart better"
+        )
+    rungs = tuple(
+        LineRung(noise=name, statistic=found.statistic, df=found.df, pvalue=found.pvalue)  # type: ignore[arg-type]
+        for name, found in ladder(strata, float(statistic.best.log_likelihood[0])).items()
+    )
+    z = profile.at_zero
+    return LineTestResult(
+        statistic=z,
+        pvalue=pvalue_of(z, alternative),
+        asymmetry=None if withheld else statistic.estimate,
+        alpha=None if withheld else (1 - slope - statistic.estimate) / 2,
+        beta=None if withheld else (1 - slope + statistic.estimate) / 2,
+        method="line",
+        alternative=alternative,
+        answers=answers,
+        positive=labels.positive,
+        negative=labels.negative,
+        n_rows=cases.n_rows,
+        n_cases=len(said),
+        n_strata=len(strata),
+        n_experts=said.shape[1],
+        shared_tolerance=statistic.shared_tolerance,
+        smallest_margin=statistic.smallest_margin,
+        strata=_points(statistic, cases, slope, shares),
+        rungs=rungs,
+        diagnostics=_checks(statistic, rungs, said, z),
+        profile=Profile.unknown() if withheld else profile,
+        withheld=withheld,
+        design_effect=statistic.inflation,
+    )
+
+
+def _checks(
+    statistic: LineStatistic, rungs: tuple[LineRung, ...], said: FloatArray, z: float
+) -> tuple[Diagnostic, ...]:
+    """Return what gives reason to doubt the result; what was found in order is not claimed."""
+    found = [_off_the_line(rungs), _decided_by_one(statistic, z), _experts_differ(said)]
+    return tuple(check for check in found if check is not None)
+
+
+def _off_the_line(rungs: tuple[LineRung, ...]) -> Diagnostic | None:
+    line = [rung for rung in rungs if rung.noise == "class-conditional"]
+    if not line or line[0].pvalue >= DOUBT_BELOW:
+        return None
+    return Diagnostic(
+        name="line",
+        message="Labels and answers do not lie on a line: flips depend on the case, or answers are "
+        "wrong in some strata. The asymmetry is then no single number.",
+        concern=True,
+        statistic=line[0].statistic,
+        pvalue=line[0].pvalue,
+    )
+
+
+def _decided_by_one(statistic: LineStatistic, z: float) -> Diagnostic | None:
+    """Tell of a stratum without which the verdict at 5% would be another, by a refit."""
+    if len(statistic.strata) < FEWEST_STRATA_LEFT + 1:
+        return None
+    without = np.array([statistic.without(place).at_zero for place in range(len(statistic.strata))])
+    rejected = np.abs(without) > CRITICAL
+    if (abs(z) > CRITICAL) == rejected.all() and rejected.all() == rejected.any():
+        return None
+    changes = np.flatnonzero(rejected != (abs(z) > CRITICAL))
+    return Diagnostic(
+        name="leave one stratum out",
+        message=f"Without stratum {changes[0] + 1} of {len(without)}, by rising score, the verdict "
+        f"at 5% would be another (z = {without[changes[0]]:.2f} instead of {z:.2f}).",
+        concern=True,
+        statistic=float(without[changes[0]]),
+    )
+
+
+def _experts_differ(said: FloatArray) -> Diagnostic | None:
+    """Tell of experts who lean apart: the mean difference of each from the first."""
+    if said.shape[1] == 1:
+        return None
+    apart = said[:, 1:] - said[:, :1]
+    error = apart.std(axis=0, ddof=1) / math.sqrt(len(apart))
+    t = np.divide(apart.mean(axis=0), error, out=np.zeros(len(error)), where=error > 0)
+    pvalues = np.minimum(2 * stdtr(len(apart) - 1, -np.abs(t)) * len(t), 1.0)
+    worst = int(pvalues.argmin())
+    if pvalues[worst] >= DOUBT_BELOW:
+        return None
+    return Diagnostic(
+        name="experts",
+        message=f"Expert {worst + 2} states {abs(apart[:, worst].mean()):.3f} "
+        f"{'more' if t[worst] > 0 else 'less'} than expert 1 on average: one of them leans.",
+        concern=True,
+        statistic=float(t[worst]),
+        pvalue=float(pvalues[worst]),
+    )
+
+
+def _points(
+    statistic: LineStatistic, cases: Cases, slope: float, shares: FloatArray
+) -> tuple[Stratum, ...]:
+    """Return the strata as the picture shows them."""
+    strata = statistic.strata
+    edges = [0.0, *(float(edge) for edge in cases.edges), 1.0]
+    given, stated = strata.positive / strata.n, strata.stated / strata.judged
+    fitted = (1 - slope + statistic.estimate) / 2 + slope * shares
+    given_error = np.sqrt(given * (1 - given) / strata.n)
+    stated_error = np.sqrt(strata.dispersion * stated * (1 - stated) / strata.judged)
+    return tuple(
+        Stratum(
+            low=edges[place],
+            high=edges[place + 1],
+            n_rows=float(strata.n[place]),
+            given=float(given[place]),
+            given_error=float(given_error[place]),
+            n_cases=int(strata.judged[place]),
+            stated=float(stated[place]),
+            stated_error=float(stated_error[place]),
+            true=float(shares[place]),
+            fitted=float(fitted[place]),
+        )
+        for place in range(len(strata))
+    )

@@ -1,0 +1,134 @@
+"""What a line test returns: the line, its strata, the ladder of noise models, things to doubt."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from evenodds.inference.line.cases import Answers
+from evenodds.inference.profile import Alternative, Profile, Reference
+from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
+
+Noise = Literal["clean", "uniform", "class-conditional"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stratum:
+    """Rows of similar score: what labels and the expert say of them.
+
+    Attributes
+    ----------
+    low, high : float
+        Scores it lies between.
+    n_rows, given : float
+        Rows that were not judged, and the share of them with the positive label.
+    given_error : float
+        Standard error of that share.
+    n_cases, stated : float
+        Cases that were judged, and the mean of what was stated.
+    stated_error : float
+        Standard error of that mean.
+    true, fitted : float
+        Share truly positive, and of positive labels, by the fitted line.
+    """
+
+    low: float
+    high: float
+    n_rows: float
+    given: float
+    given_error: float
+    n_cases: int
+    stated: float
+    stated_error: float
+    true: float
+    fitted: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRung:
+    """A noise model tried on the strata, against shares that lie anywhere.
+
+    Attributes
+    ----------
+    noise : str
+        "clean" (the diagonal), "uniform" (a line through the centre), or "class-conditional"
+        (any line).
+    statistic, df, pvalue : number
+        Twice the drop of the log-likelihood, its degrees of freedom, and its p-value.
+    """
+
+    noise: Noise
+    statistic: float
+    df: int
+    pvalue: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineTestResult(Profiled):
+    """Outcome of a test on cases along a score.
+
+    Attributes
+    ----------
+    statistic : float
+        z at no asymmetry, as a standard normal value.
+    pvalue : float
+        Probability, under uniform noise, of a statistic at least as extreme.
+    asymmetry : float or None
+        Estimate of ``beta - alpha``; None where the cases cannot tell.
+    alpha, beta : float or None
+        Estimated flip rates of the positives and the negatives.
+    method : str
+        "line".
+    alternative, answers : str
+        What was asked, and what kind of answers were given.
+    positive, negative : object
+        The two labels.
+    n_rows, n_cases, n_strata, n_experts : int
+        Rows of the data, cases that were answered, strata and experts.
+    shared_tolerance : float
+        How far an expert may lean the same way in every answer.
+    smallest_margin : float
+        The smallest asymmetry that equivalence could rule out at the 5% level, however many
+        cases are judged.
+    strata : tuple of Stratum
+        By rising score.
+    rungs : tuple of LineRung
+        The ladder of noise models, the narrowest first.
+    diagnostics : tuple of Diagnostic
+        What was checked, and what to doubt.
+    profile : Profile
+        Table of z as a function of the hypothesised asymmetry.
+    withheld : str or None
+        Why no numbers are shown.
+    design_effect : float
+        How many times the variance is that of independent rows, where there are groups.
+    """
+
+    statistic: float
+    pvalue: float
+    asymmetry: float | None
+    alpha: float | None
+    beta: float | None
+    method: str
+    alternative: Alternative
+    answers: Answers
+    positive: Any
+    negative: Any
+    n_rows: int
+    n_cases: int
+    n_strata: int
+    n_experts: int
+    shared_tolerance: float
+    smallest_margin: float
+    strata: tuple[Stratum, ...]
+    rungs: tuple[LineRung, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    profile: Profile
+    withheld: str | None = None
+    design_effect: float = 1.0
+    reference: Reference = field(default_factory=Reference)
+    versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    @property
+    def line_pvalue(self) -> float | None:
+        """P-value of "some line fits": small where flips depend on the case; None with 2 strata."""
+        found = [rung.pvalue for rung in self.rungs if rung.noise == "class-conditional"]
+        return found[0] if found else None

@@ -1,0 +1,566 @@
+"""Out-of-fold scores: how likely each given label is positive, by a model that has not seen it.
+
+Without an estimator the model is a ridge logistic regression whose penalty is chosen inside each
+training part: every pair of folds is left out once, so that the penalty for a fold is judged on
+the others by curves that saw neither. All of it is sums over rows, so files larger than memory
+are scored like arrays. Sums of folds are differences of sums: one pass serves every fold.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from evenodds.errors import InputError, MissingExtraError
+from evenodds.rows.base import Block, Rows, refuse_missing
+from evenodds.rows.labels import read_labels
+from evenodds.rows.read import read_data
+from evenodds.validation import FloatArray, as_array, check_whole
+
+# Penalties tried, as shares of the rows, the largest first; features have spread 1.
+PENALTIES = np.geomspace(1.0, 1e-5, 8)
+# The penalty is chosen on about this many rows, and ends a search when this near.
+FEWEST_CHOICE_ROWS, CHOICE_ROWS_PER_COLUMN = 4000, 10
+MOST_CHORDS, NEAR_ENOUGH = 60, 1e-4
+# A fit ends where no coefficient moves by more than this, on the scale of spreads.
+LAST_STEP = 1e-7
+MOST_STEPS = 60
+# Chords by an old Hessian that shrink less than this at a time need a new one.
+SLOW = 0.5
+# Steps this small are near enough to take one Hessian for every fold.
+ROUGHLY = 0.03
+
+MOST_FOLDS = 100
+
+Folds = NDArray[np.int8]
+Progress = Callable[[float], None]
+
+
+def assign_folds(
+    labels: NDArray[np.bool_],
+    n_folds: int,
+    groups: NDArray[np.intp] | None,
+    rng: np.random.Generator,
+) -> Folds:
+    """Return the fold of each row: labels evenly spread, groups kept together."""
+    folds = np.empty(len(labels), dtype=np.int8)
+    if groups is None:
+        start = 0
+        for label in (True, False):
+            rows = rng.permutation(np.flatnonzero(labels == label))
+            folds[rows] = (start + np.arange(len(rows))) % n_folds
+            start += len(rows)
+        return folds
+    n_groups = int(groups.max()) + 1
+    counts = np.column_stack(
+        [np.bincount(groups, labels, n_groups), np.bincount(groups, ~labels, n_groups)]
+    )
+    order = rng.permutation(n_groups)
+    order = order[np.argsort(-counts[order].sum(axis=1), kind="stable")]
+    filled = np.zeros((n_folds, 2))
+    wanted = np.maximum(counts.sum(axis=0), 1)
+    of_group = np.empty(n_groups, dtype=np.int8)
+    for group in order:
+        # The fold that is emptiest in what this group brings.
+        fold = int(((filled / wanted) @ counts[group]).argmin())
+        filled[fold] += counts[group]
+        of_group[group] = fold
+    return of_group[groups]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Features made comparable: means taken off, spreads made 1, an intercept in front."""
+
+    means: FloatArray
+    spreads: FloatArray
+
+    def design(self, features: FloatArray) -> FloatArray:
+        made = np.empty((len(features), len(self.means) + 1))
+        made[:, 0] = 1.0
+        np.subtract(features, self.means, out=made[:, 1:])
+        made[:, 1:] /= self.spreads
+        return made
+
+    def logits(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """Return the log-odds of some curves without making the design."""
+        slopes = coefficients[1:] / self.spreads[:, None]
+        made: FloatArray = features @ slopes
+        made += coefficients[0] - self.means @ slopes
+        return made
+
+    def products(self, features: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return the design's products with some columns."""
+        totals = columns.sum(axis=0)
+        inner = features.T @ columns - np.outer(self.means, totals)
+        return np.vstack([totals, inner / self.spreads[:, None]])
+
+
+class _Moments:
+    """Sums and squares of columns, about a first row, and of labels."""
+
+    def __init__(self, about: FloatArray) -> None:
+        self.about = about
+        self.weight = self.labels = 0.0
+        self.sums, self.squares = np.zeros(len(about)), np.zeros(len(about))
+
+    def add(self, block: Block) -> None:
+        weights = np.ones(len(block.labels)) if block.weights is None else block.weights
+        moved = block.features - self.about
+        self.weight += float(weights.sum())
+        self.labels += float(weights @ block.labels)
+        self.sums += weights @ moved
+        self.squares += weights @ np.square(moved, out=moved)
+
+    def merge(self, other: Self) -> None:
+        self.weight += other.weight
+        self.labels += other.labels
+        self.sums += other.sums
+        self.squares += other.squares
+
+    def scale(self) -> _Scale:
+        means = self.sums / self.weight
+        spreads = np.sqrt(np.maximum(self.squares / self.weight - means**2, 0))
+        constant = spreads <= 1e-12 * np.maximum(np.abs(means + self.about), 1e-300)
+        return _Scale(means + self.about, np.where(constant, 1.0, spreads))
+
+
+class _FoldScores:
+    """The score of each training part at its own curve: column `k` leaves fold `k` out."""
+
+    def __init__(self, coefficients: FloatArray, folds: Folds, scale: _Scale) -> None:
+        self.coefficients, self.folds, self.scale = coefficients, folds, scale
+        self.scores = np.zeros(coefficients.shape)
+
+    def add(self, block: Block) -> None:
+        folds = self.folds[block.start : block.start + len(block.labels)]
+        missed = self.scale.logits(block.features, self.coefficients)
+        np.exp(np.negative(missed, out=missed), out=missed)
+        missed += 1
+        np.subtract(block.labels[:, None], np.reciprocal(missed, out=missed), out=missed)
+        if block.weights is not None:
+            missed *= block.weights[:, None]
+        missed[np.arange(len(folds)), folds] = 0.0
+        self.scores += self.scale.products(block.features, missed)
+
+    def merge(self, other: Self) -> None:
+        self.scores += other.scores
+
+
+class _FoldGrams:
+    """The Gram of each fold at one curve."""
+
+    def __init__(self, coefficients: FloatArray, folds: Folds, scale: _Scale) -> None:
+        self.coefficients, self.folds, self.scale = coefficients, folds, scale
+        size = len(coefficients)
+        self.grams = np.zeros((int(folds.max()) + 1, size, size))
+
+    def add(self, block: Block) -> None:
+        design = self.scale.design(block.features)
+        folds = self.folds[block.start : block.start + len(block.labels)]
+        chances = 1 / (1 + np.exp(-(design @ self.coefficients)[:, 0]))
+        spread = chances * (1 - chances)
+        if block.weights is not None:
+            spread *= block.weights
+        design *= np.sqrt(spread)[:, None]
+        for fold in range(len(self.grams)):
+            part = design[folds == fold]
+            self.grams[fold] += part.T @ part
+
+    def merge(self, other: Self) -> None:
+        self.grams += other.grams
+
+
+class _Scored:
+    """Probabilities of rows, each by the curve that has not seen it."""
+
+    def __init__(self, coefficients: FloatArray, folds: Folds, scale: _Scale) -> None:
+        self.coefficients, self.folds, self.scale = coefficients, folds, scale
+        self.parts: list[tuple[int, FloatArray]] = []
+
+    def add(self, block: Block) -> None:
+        folds = self.folds[block.start : block.start + len(block.labels)]
+        logits = self.scale.logits(block.features, self.coefficients)
+        own = logits[np.arange(len(folds)), folds]
+        self.parts.append((block.start, 1 / (1 + np.exp(-own))))
+
+    def merge(self, other: Self) -> None:
+        self.parts += other.parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The penalty for each fold, and where its curve starts from."""
+
+    penalties: FloatArray
+    start: FloatArray  # (features + 1, folds)
+    hessian: FloatArray  # of all rows held, without the penalty
+    weight: float
+
+
+def ridge_scores(rows: Rows, folds: Folds, progress: Progress | None = None) -> FloatArray:
+    """Return the out-of-fold probability of the positive label for each row."""
+    told = progress or (lambda share: None)
+    first = rows.sum_over_rows(_Moments(np.zeros(rows.n_features)))
+    if not np.isfinite(first.sums).all():
+        refuse_missing(rows)
+    scale = rows.sum_over_rows(_Moments(first.sums / first.weight)).scale()
+    told(0.1)
+    chosen = _choose_penalties(_held(rows, folds, scale))
+    told(0.5)
+    fits = _fit_folds(rows, folds, scale, chosen, first.weight)
+    told(0.95)
+    scored = rows.sum_over_rows(_Scored(fits, folds, scale))
+    values = np.empty(rows.n_rows)
+    for start, part in scored.parts:
+        values[start : start + len(part)] = part
+    told(1.0)
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The rows on which penalties are chosen, in memory."""
+
+    design: FloatArray
+    labels: FloatArray
+    weights: FloatArray
+    folds: Folds
+
+    def missed(self, coefficients: FloatArray) -> FloatArray:
+        """Return labels less chances, weighted, a column a curve."""
+        chances = 1 / (1 + np.exp(-(self.design @ coefficients)))
+        return (self.labels[:, None] - chances) * self.weights[:, None]
+
+    def grams(self, coefficients: FloatArray) -> FloatArray:
+        """Return the Gram of each fold at one curve."""
+        chances = 1 / (1 + np.exp(-(self.design @ coefficients)))
+        spread = np.sqrt(chances * (1 - chances) * self.weights)
+        made = []
+        for fold in range(int(self.folds.max()) + 1):
+            rows = np.flatnonzero(self.folds == fold)
+            part = self.design[rows] * spread[rows, None]
+            made.append(part.T @ part)
+        return np.stack(made)
+
+
+def _held(rows: Rows, folds: Folds, scale: _Scale) -> _Held:
+    """Return an even part of the rows; all of them where they are few beside the columns."""
+    wanted = max(FEWEST_CHOICE_ROWS, CHOICE_ROWS_PER_COLUMN * rows.n_features)
+    picked = rows.sum_over_rows(_Picked(max(1, rows.n_rows // wanted)))
+    features, labels, weights, numbers = (
+        np.concatenate([part[place] for part in picked.parts]) for place in range(4)
+    )
+    return _Held(scale.design(features), labels, weights, folds[numbers.astype(np.intp)])
+
+
+class _Picked:
+    """One row in `step`, by its number."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self.parts: list[tuple[NDArray[Any], ...]] = []
+
+    def add(self, block: Block) -> None:
+        numbers = np.arange(block.start, block.start + len(block.labels))
+        kept = np.flatnonzero(numbers % self.step == 0)
+        weights = np.ones(len(numbers)) if block.weights is None else block.weights
+        self.parts.append(
+            (block.features[kept].copy(), block.labels[kept], weights[kept], numbers[kept])
+        )
+
+    def merge(self, other: Self) -> None:
+        self.parts += other.parts
+
+
+def _choose_penalties(held: _Held) -> _Choice:
+    """Choose each fold's penalty by curves that leave that fold and one more out.
+
+    A penalty is the precision of a prior on the coefficients, which does not grow with the rows:
+    one that is best for a part of the rows serves them all.
+    """
+    size, n_folds = held.design.shape[1], int(held.folds.max()) + 1
+    weight = float(held.weights.sum())
+    penalties = PENALTIES * weight
+    ridge = np.r_[0.0, np.ones(size - 1)]
+    share = float(np.clip(held.weights @ held.labels / weight, 1e-6, 1 - 1e-6))
+    middle = np.r_[np.log(share / (1 - share)), np.zeros(size - 1)]
+    for _ in range(2):  # where the Hessian is taken need not be exact
+        whole = held.grams(middle).sum(axis=0)
+        rise = held.design.T @ held.missed(middle[:, None])[:, 0]
+        usual = penalties[len(penalties) // 2] * ridge
+        middle = middle + _solve(whole, usual, rise - usual * middle)
+    grams = held.grams(middle)
+    whole = grams.sum(axis=0)
+    path = np.tile(middle[:, None], len(penalties))
+    rates = ridge[:, None] * penalties
+    solvers = [cho_factor(whole + np.diag(rates[:, place])) for place in range(len(penalties))]
+    for _ in range(MOST_CHORDS):
+        rise = held.design.T @ held.missed(path) - rates * path
+        steps = _each(solvers, rise)
+        path += steps
+        if np.abs(steps).max() < NEAR_ENOUGH:
+            break
+    # What each fold adds to the rise at each curve of the path.
+    missed = held.missed(path)
+    by_fold = np.stack(
+        [held.design[held.folds == k].T @ missed[held.folds == k] for k in range(n_folds)]
+    )
+    deviances = np.zeros((n_folds, len(penalties)))
+    for a, b in combinations(range(n_folds), 2):
+        rest = whole - grams[a] - grams[b]
+        out = (held.folds == a) | (held.folds == b)
+        solvers = [cho_factor(rest + np.diag(rates[:, place])) for place in range(len(penalties))]
+        curves = path - _each(solvers, by_fold[a] + by_fold[b])
+        # To the end: what a curve has not unlearnt of the folds it leaves out would leak.
+        for _ in range(MOST_CHORDS):
+            left = held.missed(curves)
+            left[out] = 0.0
+            steps = _each(solvers, held.design.T @ left - rates * curves)
+            curves += steps
+            if np.abs(steps).max() < NEAR_ENOUGH:
+                break
+        for judged, chosen_for in ((a, b), (b, a)):
+            rows = held.folds == judged
+            logits = held.design[rows] @ curves
+            heights = held.labels[rows, None] * logits - np.logaddexp(0, logits)
+            deviances[chosen_for] -= held.weights[rows] @ heights
+    best = deviances.argmin(axis=1)
+    start = np.column_stack([path[:, place] for place in best])
+    return _Choice(penalties[best], start, whole, weight)
+
+
+def _each(solvers: list[Any], rises: FloatArray) -> FloatArray:
+    """Return one step a column, each by its own solver."""
+    return np.column_stack(
+        [cho_solve(solver, rises[:, place]) for place, solver in enumerate(solvers)]
+    )
+
+
+def _fit_folds(
+    rows: Rows, folds: Folds, scale: _Scale, chosen: _Choice, weight: float
+) -> FloatArray:
+    """Return the ridge curve of each training part, by chords that end as fits from scratch."""
+    size, n_folds = chosen.start.shape
+    ridge = np.r_[0.0, np.ones(size - 1)][:, None] * chosen.penalties
+    part = (n_folds - 1) / n_folds * weight / chosen.weight
+    solvers = [cho_factor(chosen.hessian * part + np.diag(ridge[:, k])) for k in range(n_folds)]
+    rough = True
+    coefficients = chosen.start.copy()
+    last = np.full(n_folds, np.inf)
+    for _ in range(MOST_STEPS):
+        rise = rows.sum_over_rows(_FoldScores(coefficients, folds, scale)).scores
+        steps = _each(solvers, rise - ridge * coefficients)
+        sizes = np.abs(steps).max(axis=0)
+        coefficients += steps
+        if (sizes < LAST_STEP).all():
+            break
+        slow = (sizes > SLOW * last) & (sizes >= LAST_STEP)
+        if rough and (sizes.max() < ROUGHLY or slow.any()):
+            # Near enough for one Hessian to serve every fold; each is a difference of sums.
+            middle = coefficients.mean(axis=1, keepdims=True)
+            grams = rows.sum_over_rows(_FoldGrams(middle, folds, scale)).grams
+            hessians = grams.sum(axis=0) - grams
+            solvers = [cho_factor(hessians[k] + np.diag(ridge[:, k])) for k in range(n_folds)]
+            rough, slow[:] = False, True
+        elif slow.any():
+            fresh = rows.sum_over_rows(_OwnGrams(coefficients, folds, scale, slow)).grams
+            for k in np.flatnonzero(slow):
+                solvers[k] = cho_factor(fresh[k] + np.diag(ridge[:, k]))
+        last = np.where(slow, np.inf, sizes)
+    return coefficients
+
+
+class _OwnGrams:
+    """The Gram of each training part at its own curve, for the curves that are asked for."""
+
+    def __init__(
+        self, coefficients: FloatArray, folds: Folds, scale: _Scale, asked: NDArray[np.bool_]
+    ) -> None:
+        self.coefficients, self.folds, self.scale, self.asked = coefficients, folds, scale, asked
+        size, n_folds = coefficients.shape
+        self.grams = np.zeros((n_folds, size, size))
+
+    def add(self, block: Block) -> None:
+        design = self.scale.design(block.features)
+        folds = self.folds[block.start : block.start + len(block.labels)]
+        for fold in np.flatnonzero(self.asked):
+            part = design[folds != fold]
+            chances = 1 / (1 + np.exp(-(part @ self.coefficients[:, fold])))
+            spread = chances * (1 - chances)
+            if block.weights is not None:
+                spread *= block.weights[folds != fold]
+            part *= np.sqrt(spread)[:, None]
+            self.grams[fold] += part.T @ part
+
+    def merge(self, other: Self) -> None:
+        self.grams += other.grams
+
+
+def _solve(gram: FloatArray, ridge: FloatArray, rise: FloatArray) -> FloatArray:
+    solved: FloatArray = cho_solve(cho_factor(gram + np.diag(ridge)), rise)
+    return solved
+
+
+def estimator_scores(
+    estimator: Any, X: Any, labels: NDArray[np.bool_], folds: Folds, progress: Progress | None
+) -> FloatArray:
+    """Return out-of-fold probabilities of the positive label by a scikit-learn classifier."""
+    try:
+        from sklearn.base import clone
+        from sklearn.utils import _safe_indexing
+    except ImportError:
+        raise MissingExtraError(
+            "scores of a scikit-learn estimator need the 'sklearn' extra: install "
+            "evenodds[sklearn], or leave estimator out."
+        ) from None
+    if not hasattr(estimator, "predict_proba"):
+        raise InputError(
+            f"{type(estimator).__name__} has no predict_proba: give a classifier that states "
+            "probabilities."
+        )
+    values = np.empty(len(labels))
+    n_folds = int(folds.max()) + 1
+    for fold in range(n_folds):
+        out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        fitted = clone(estimator).fit(_safe_indexing(X, kept), labels[kept].astype(int))
+        values[out] = fitted.predict_proba(_safe_indexing(X, out))[:, 1]
+        if progress is not None:
+            progress((fold + 1) / n_folds)
+    return values
+
+
+def out_of_fold_scores(
+    X: Any,
+    y: Any,
+    *,
+    estimator: Any = None,
+    folds: int = 5,
+    groups: Any = None,
+    seed: int = 0,
+    positive: Any = None,
+    sample_weight: Any = None,
+    progress: Progress | None = None,
+) -> FloatArray:
+    """Return, for each row, how likely its given label is positive by a model that has not seen it.
+
+    Parameters
+    ----------
+    X : array, data frame, Dask collection, or path
+        Features. A path names a table, which may be larger than memory.
+    y : array-like or str
+        Given labels, or the name of their column.
+    estimator : scikit-learn classifier, optional
+        A model with ``predict_proba``; it is cloned for every fold. By default a ridge logistic
+        regression, whose penalty is chosen inside each training part.
+    folds : int, default 5
+        Parts that the rows are divided into; labels are evenly spread over them.
+    groups : array-like or str, optional
+        Rows that belong together (one patient): no group is split over folds.
+    seed : int, default 0
+        Of the division.
+    positive : object, optional
+        The positive label. Default: the larger, True, or the later in sort order.
+    sample_weight : array-like or str, optional
+        How many rows each row stands for; the default model takes it into account.
+    progress : callable, optional
+        Told the share of the work that is done.
+
+    Returns
+    -------
+    array of float
+        Probabilities, in the order of the rows.
+
+    Raises
+    ------
+    InputError
+        If a label or the groups cannot be spread over the folds, or data are missing.
+
+    See Also
+    --------
+    choose_cases : The rows to judge, drawn along these scores.
+
+    Notes
+    -----
+    A model or a penalty that was chosen by the same folds has seen the row's own label: choose it
+    inside the estimator (a search that is cloned and fitted with it), as the default does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import evenodds as eo
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
+    >>> scores = eo.out_of_fold_scores(X, y)
+    >>> bool(scores[y == 1].mean() > scores[y == 0].mean())
+    True
+    """
+    n_folds = check_whole(folds, "folds", at_least=2, at_most=MOST_FOLDS)
+    rng = np.random.default_rng(check_whole(seed, "seed"))
+    if estimator is None:
+        rows = read_data(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
+        known = rows.sum_over_rows(_Known()).ordered()
+        return ridge_scores(rows, _divided(*known, n_folds, rng), progress)
+    if sample_weight is not None:
+        raise InputError(
+            "sample_weight is for the default model: leave estimator out, or give the estimator "
+            "what it needs itself."
+        )
+    labels = read_labels(y, positive).block(slice(None)) == 1
+    ids = None if groups is None else np.unique(as_array(groups), return_inverse=True)[1]
+    if ids is not None and len(ids) != len(labels):
+        raise InputError(f"groups has {len(ids):,} values but y has {len(labels):,} labels.")
+    return estimator_scores(estimator, X, labels, _divided(labels, ids, n_folds, rng), progress)
+
+
+class _Known:
+    """Labels and groups of all rows, a byte or a number each."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[int, NDArray[np.bool_], NDArray[np.int64] | None]] = []
+
+    def add(self, block: Block) -> None:
+        groups = None if block.groups is None else block.groups.copy()
+        self.parts.append((block.start, block.labels == 1, groups))
+
+    def merge(self, other: Self) -> None:
+        self.parts += other.parts
+
+    def ordered(self) -> tuple[NDArray[np.bool_], NDArray[np.intp] | None]:
+        """Return labels and groups in the order of the rows."""
+        self.parts.sort(key=lambda part: part[0])
+        labels = np.concatenate([part[1] for part in self.parts])
+        groups = [part[2] for part in self.parts if part[2] is not None]
+        return labels, np.concatenate(groups).astype(np.intp) if groups else None
+
+
+def _divided(
+    labels: NDArray[np.bool_],
+    groups: NDArray[np.intp] | None,
+    n_folds: int,
+    rng: np.random.Generator,
+) -> Folds:
+    """Divide the rows, refusing what leaves a fold or a training part without a label."""
+    rarest = int(min(labels.sum(), len(labels) - labels.sum()))
+    if rarest < 2 * n_folds:
+        raise InputError(
+            f"the rarer label has {rarest} rows but {n_folds} folds need at least {2 * n_folds}: "
+            "use fewer folds, or collect more of them."
+        )
+    divided = assign_folds(labels, n_folds, groups, rng)
+    counts = np.bincount(2 * divided.astype(np.intp) + labels, minlength=2 * n_folds)
+    if groups is not None and (counts.reshape(-1, 2).sum(axis=1) == 0).any():
+        raise InputError(
+            f"groups has {int(groups.max()) + 1} groups but {n_folds} folds need at least one each."
+        )
+    if (counts.reshape(-1, 2).max(axis=0) == counts.reshape(-1, 2).sum(axis=0)).any():
+        raise InputError(
+            "one group holds every row of a label, so no model can learn it without that group: "
+            "leave groups out, or collect more."
+        )
+    return divided

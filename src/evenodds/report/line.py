@@ -1,0 +1,197 @@
+"""What there is to say about a line test: cases along a score."""
+
+from dataclasses import asdict
+from typing import Final
+
+from evenodds.inference.line.result import LineTestResult
+from evenodds.report import wording
+from evenodds.report.sheet import (
+    Assumption,
+    Caption,
+    Sheet,
+    SheetPicture,
+    SheetTable,
+    View,
+    assumption,
+)
+
+TEST: Final = "line test"
+SAID: Final = {"probability": "stated", "looked-up": "looked up"}
+RUNGS: Final = {
+    "clean": "no flips at all (the diagonal)",
+    "uniform": "uniform noise (a line through the centre)",
+    "class-conditional": "two flip rates (any line)",
+}
+
+
+def line_sheet(result: LineTestResult, view: View) -> Sheet:
+    """Return the sheet of a line test."""
+    return Sheet(
+        result=result,
+        view=view,
+        question=wording.QUESTION,
+        headline=wording.headline(result, view.significance, view.margin),
+        verdict=_verdict(result, view),
+        keys=wording.profile_keys(result, view, test=TEST, flipped="Flipped, by the line"),
+        facts=_facts(result, view),
+        page_facts=() if result.withheld else (wording.equivalence_fact(result, view),),
+        answers={
+            **wording.interval_answers(result, view, "confidence_interval"),
+            "equivalence": asdict(result.equivalence(view.margin)),
+            "line_pvalue": result.line_pvalue,
+        },
+        tables=(_strata(result), _ladder(result)),
+        next_steps=_next_steps(result, view.significance),
+        assumptions=_assumptions(result),
+        made_with=[
+            ("test", TEST),
+            ("answers", result.answers),
+            ("alternative", result.alternative),
+            ("shared tolerance", f"{result.shared_tolerance:g}"),
+        ],
+        formulas="line_formulas.html",
+        python=_python(result),
+        words=wording.explained(*wording.NOISES, *wording.OUTCOMES),
+        holds="counts of rows and means of answers in each stratum, no rows",
+        pictures={
+            "line": SheetPicture("Do labels and answers lie on a line, and where?", line_caption),
+            **wording.profile_pictures("test", "numbers are withheld" if result.withheld else ""),
+        }
+        if not result.withheld
+        else {},
+    )
+
+
+def _verdict(result: LineTestResult, view: View) -> str:
+    said = wording.verdict(result, view.significance)
+    return f"{said} It takes for granted that a flip depends on the true class alone."
+
+
+def _facts(result: LineTestResult, view: View) -> list[tuple[str, str]]:
+    lines = [("test", TEST), *wording.profile_facts(result, view)]
+    if not result.withheld:
+        lines += [
+            ("flip rates", f"of the true {result.positive!r}: alpha = {result.alpha:.3f}"),
+            ("", f"of the true {result.negative!r}: beta = {result.beta:.3f}"),
+        ]
+    said, n = SAID[result.answers], result.n_experts
+    experts = f" by {n} experts" if n > 1 else ""
+    lines += [
+        (
+            "cases",
+            f"{result.n_cases:,} {said}{experts}, in {result.n_strata} strata",
+        ),
+        ("rows", f"{result.n_rows:,}"),
+        wording.label_fact(result),
+    ]
+    if result.shared_tolerance:
+        lines.append(("shared tolerance", f"±{result.shared_tolerance:g} in every answer"))
+    if result.design_effect > 1:
+        lines.append(("groups", f"variance {result.design_effect:.2f} times that of single rows"))
+    return lines
+
+
+def _strata(result: LineTestResult) -> SheetTable:
+    return SheetTable(
+        title="Strata of the score",
+        header=(
+            "score",
+            "rows",
+            f"labelled {result.positive!r}",
+            "cases",
+            SAID[result.answers],
+            "line",
+        ),
+        rows=tuple(
+            (
+                f"{one.low:.2f} to {one.high:.2f}",
+                f"{one.n_rows:,.0f}",
+                f"{one.given:.3f}",
+                f"{one.n_cases}",
+                f"{one.stated:.3f} ± {one.stated_error:.3f}",
+                f"{one.fitted:.3f}",
+            )
+            for one in result.strata
+        ),
+    )
+
+
+def _ladder(result: LineTestResult) -> SheetTable:
+    return SheetTable(
+        title="Noise models, each against shares that lie anywhere",
+        header=("noise", "statistic", "df", "p-value"),
+        rows=tuple(
+            (RUNGS[rung.noise], f"{rung.statistic:.2f}", f"{rung.df}", f"{rung.pvalue:.4f}")
+            for rung in result.rungs
+        ),
+    )
+
+
+def _next_steps(result: LineTestResult, significance: float) -> list[str]:
+    look = (
+        "Where the truth can be looked up, look the same cases up: audit_test needs no assumption "
+        "on what flips depend on."
+    )
+    if wording.is_withheld(result, significance) or result.pvalue >= significance:
+        return [
+            f"{wording.SMALLER} judge more cases, or make a score that tells the classes apart "
+            "better.",
+            *([] if result.withheld else wording.equivalence_step(result.smallest_margin)),
+            look,
+        ]
+    more, less = wording.flipped_more(result)
+    rates = "" if result.withheld else f"alpha={result.alpha:.3f}, beta={result.beta:.3f}"
+    return [
+        f"Relabel: rows labelled {less} hide the missing {more}; look at those first.",
+        *([wording.train_robustly(rates) + "."] if rates else []),
+        look,
+    ]
+
+
+def _assumptions(result: LineTestResult) -> list[Assumption]:
+    honest = (
+        "The looked-up label is right."
+        if result.answers == "looked-up"
+        else "In each stratum the expert's answers are right on average"
+        + (f", up to ±{result.shared_tolerance:g}." if result.shared_tolerance else ".")
+    )
+    return [
+        assumption(result, wording.NOT_ON_FEATURES, "line"),
+        assumption(result, honest, "experts"),
+        Assumption("Whoever judged the cases saw neither their labels nor their scores."),
+        Assumption("No row's score has seen the row's own label."),
+        Assumption(wording.INDEPENDENT),
+    ]
+
+
+def _python(result: LineTestResult) -> str:
+    """Return the call that repeats the test."""
+    comments = [
+        f"# scores: out-of-fold probabilities of the {result.n_rows:,} rows; y: their labels",
+        f"# cases: as choose_cases drew them; stated: the {result.n_cases} answers in their order",
+    ]
+    arguments = [
+        "scores, y, cases, stated",
+        f"answers={result.answers!r}",
+        f"alternative={result.alternative!r}",
+        f"positive={result.positive!r}",
+        f"shared_tolerance={result.shared_tolerance!r}",
+    ]
+    return wording.repeat_call(comments, "line_test", arguments)
+
+
+def line_caption(result: LineTestResult, view: View) -> Caption:
+    """Return how the figure is read, and what it says."""
+    reading = (
+        "A point is a stratum of the score: across, the share truly positive as judged; up, the "
+        f"share labelled {result.positive!r}; bars are {view.level:.0%} intervals. Clean labels "
+        "lie on the diagonal, uniform noise on a line through the centre; the line's height above "
+        "the centre is half the asymmetry, its ends are the flip rates."
+    )
+    half = 50 * (result.asymmetry or 0.0)
+    above = "above" if half >= 0 else "below"
+    finding = (
+        f"The line passes {abs(half):.1f} points in 100 {above} the centre, so beta - alpha is "
+        f"{result.asymmetry:+.3f}."
+    )
+    return Caption(reading, finding)

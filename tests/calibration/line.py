@@ -1,0 +1,144 @@
+"""Level and coverage of the line test, strata drawn without a learner."""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+
+import numpy as np
+from scipy import stats
+
+from evenodds.inference.line.likelihood import LineStatistic, Strata, dispersions
+
+SHAPES = {
+    "wide": lambda size: np.linspace(0.05, 0.75, size),
+    "narrow": lambda size: np.linspace(0.25, 0.55, size),
+    "lopsided": lambda size: np.r_[np.zeros(size - 2), 0.1, 0.6],
+}
+DESIGNS = ((30, 3), (60, 5), (120, 8))
+RATES = (0.0, 0.1, 0.25, 0.4)
+BLURS = (0.0, 0.07, 0.15)
+ROWS = 500
+# How alike the cases of a stratum are: a Beta with these two counts in all.
+CONCENTRATION = 2.0
+CRITICAL = stats.norm.isf(0.025)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Strata with a known line, and an expert's answers about some of their cases."""
+
+    shape: str
+    n_cases: int
+    n_strata: int
+    alpha: float
+    beta: float
+    blur: float = 0.07
+    looked_up: bool = False
+    log_odds: float = 1.0  # above 1 an expert is surer than the case allows
+
+    @property
+    def name(self) -> str:
+        answers = "looked up" if self.looked_up else f"stated, blur {self.blur:g}"
+        if self.log_odds != 1:
+            answers += f", log-odds x {self.log_odds:g}"
+        flips = f"{self.alpha:g}/{self.beta:g}"
+        return f"{self.shape:<9} m={self.n_cases:<4} S={self.n_strata} flips={flips:<10} {answers}"
+
+    def draw(self, seed: int, run: int) -> Strata:
+        rng = np.random.default_rng([seed, run])
+        shares = SHAPES[self.shape](self.n_strata)
+        n = np.full(self.n_strata, float(ROWS))
+        given = rng.binomial(ROWS, self.beta + (1 - self.alpha - self.beta) * shares)
+        judged = np.full(self.n_strata, float(self.n_cases // self.n_strata))
+        counts = np.maximum(CONCENTRATION * np.column_stack([shares, 1 - shares]), 1e-9)
+        eta = rng.beta(*counts.T[:, :, None], size=(self.n_strata, int(judged[0])))
+        eta = np.where(shares[:, None] == 0, 0.0, eta)
+        said = self._said(eta, rng)
+        stated = said.sum(axis=1)
+        if self.looked_up:
+            ones = np.ones(self.n_strata)
+            return Strata(n, given.astype(float), judged, stated, ones, np.inf)
+        squares = ((said - said.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        freedom = float(judged.sum() - self.n_strata)
+        spread = dispersions(squares, stated, judged)
+        return Strata(n, given.astype(float), judged, stated, spread, freedom)
+
+    def _said(self, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        if self.looked_up:
+            return (rng.random(eta.shape) < eta).astype(float)
+        if self.log_odds != 1:
+            sure = np.clip(eta, 1e-9, 1 - 1e-9) ** self.log_odds
+            eta = sure / (sure + (1 - np.clip(eta, 1e-9, 1 - 1e-9)) ** self.log_odds)
+        # A blur that leaves the mean as it is, also near 0 and 1.
+        reach = np.minimum(np.minimum(eta, 1 - eta), self.blur * np.sqrt(3))
+        return eta + rng.uniform(-1, 1, eta.shape) * reach
+
+    def judge(self, seed: int, run: int) -> tuple[bool, bool]:
+        """Return whether equal flips are rejected, and whether the truth is."""
+        statistic = LineStatistic.of(self.draw(seed, run))
+        z = statistic(np.array([0.0, self.beta - self.alpha]))
+        return abs(z[0]) > CRITICAL, abs(z[1]) > CRITICAL
+
+
+def level_cells() -> list[Cell]:
+    designs = product(SHAPES, DESIGNS, RATES)
+    cells = []
+    for shape, (m, size), rate in designs:
+        cells += [Cell(shape, m, size, rate, rate, blur) for blur in BLURS]
+        cells.append(Cell(shape, m, size, rate, rate, looked_up=True))
+    return cells
+
+
+POWER_CELLS = [
+    Cell(shape, m, size, 0.05, 0.2, looked_up=looked_up)
+    for shape in SHAPES
+    for m, size in DESIGNS
+    for looked_up in (False, True)
+]
+OVERCONFIDENT = [
+    Cell("wide", m, size, rate, rate, log_odds=1.7)
+    for m, size in DESIGNS[1:]
+    for rate in (0.1, 0.25)
+]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    cells, runs = level_cells(), options.runs
+    most = stats.binom.ppf(1 - 1e-3 / len(cells), runs, 0.05)
+    started, failures = time.perf_counter(), 0
+    with ProcessPoolExecutor(options.workers) as pool:
+
+        def counted(cell: Cell) -> np.ndarray:
+            return np.sum(
+                list(pool.map(partial(cell.judge, 71), range(runs), chunksize=50)), axis=0
+            )
+
+        print(f"Level at nominal 5 %, {runs} runs a cell, at most {most / runs:.3f}")
+        for cell in cells:
+            rejected = counted(cell)[0]
+            failures += rejected > most
+            mark = "  <-- out of bounds" if rejected > most else ""
+            print(f"  {cell.name:<60} {rejected / runs:.3f}{mark}", flush=True)
+        print("Power, and how often 95 % intervals miss the truth")
+        for cell in POWER_CELLS:
+            found, missed = counted(cell)
+            failures += missed > most
+            mark = "  <-- out of bounds" if missed > most else ""
+            print(f"  {cell.name:<60} {found / runs:.3f}  {missed / runs:.3f}{mark}", flush=True)
+        print("An overconfident expert (reported, no bound)")
+        for cell in OVERCONFIDENT:
+            print(f"  {cell.name:<60} {counted(cell)[0] / runs:.3f}", flush=True)
+    print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

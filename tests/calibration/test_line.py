@@ -1,0 +1,28 @@
+"""A few runs of `line.py`: the level holds where one pooled dispersion would break it."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.calibration.line import Cell
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell("wide", 60, 5, 0.25, 0.25),
+        Cell("lopsided", 60, 5, 0.1, 0.1),
+        Cell("wide", 60, 5, 0.0, 0.0),
+        Cell("narrow", 120, 8, 0.1, 0.1, looked_up=True),
+    ],
+    ids=lambda cell: cell.name,
+)
+def test_level_holds_under_uniform_noise(cell):
+    rejected = np.sum([cell.judge(72, run)[0] for run in range(150)])
+    assert rejected <= stats.binom.ppf(1 - 1e-4, 150, 0.05)
+
+
+def test_an_asymmetry_is_found_and_covered():
+    found = np.sum([Cell("wide", 60, 5, 0.05, 0.25).judge(73, run) for run in range(100)], axis=0)
+    assert found[0] > 80
+    assert found[1] <= stats.binom.ppf(1 - 1e-4, 100, 0.05)

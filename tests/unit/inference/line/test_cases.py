@@ -1,0 +1,139 @@
+"""Cases drawn along a score: strata, draws, and a record that knows its scores."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import evenodds as eo
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return np.random.default_rng(0).beta(1, 2, 4000)
+
+
+def test_cases_are_rows_of_their_strata(scores):
+    cases = eo.choose_cases(scores, n_cases=60)
+    assert len(set(cases.rows)) == len(cases) == 60
+    np.testing.assert_array_equal(cases.strata_of(scores)[cases.rows], cases.strata)
+
+
+def test_strata_have_equally_many_cases(scores):
+    counts = np.bincount(eo.choose_cases(scores, n_cases=62, n_strata=5).strata)
+    assert counts.max() - counts.min() <= 1
+
+
+def test_edges_are_even_steps_of_the_score():
+    cases = eo.choose_cases(np.linspace(0, 1, 5001), n_cases=60)
+    np.testing.assert_allclose(cases.edges, [0.1, 0.1 + 0.8 / 3, 0.9 - 0.8 / 3, 0.9])
+
+
+def test_a_poor_score_is_cut_at_quantiles():
+    scores = np.random.default_rng(1).normal(0.05, 0.005, 4000)
+    sizes = np.bincount(eo.choose_cases(scores).strata_of(scores))
+    assert len(sizes) == 5
+    assert sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize(("n_cases", "n_strata"), [(30, 3), (60, 5), (120, 8), (500, 8)])
+def test_more_cases_have_more_strata(n_cases, n_strata):
+    assert eo.choose_cases(np.linspace(0, 1, 9000), n_cases=n_cases).n_strata == n_strata
+
+
+def test_each_row_of_a_stratum_is_drawn_alike():
+    scores = np.repeat([0.2, 0.8], 30)
+    drawn = np.zeros(60)
+    for seed in range(600):
+        drawn[eo.choose_cases(scores, n_cases=12, n_strata=2, seed=seed).rows] += 1
+    assert stats.chisquare(drawn).pvalue > 1e-4
+
+
+def test_a_row_is_drawn_in_proportion_to_its_weight():
+    scores = np.repeat([0.2, 0.8], 30)
+    weights = np.tile([1.0, 2.0, 3.0], 20)
+    drawn = np.zeros(60)
+    for seed in range(600):
+        cases = eo.choose_cases(scores, n_cases=12, n_strata=2, sample_weight=weights, seed=seed)
+        drawn[cases.rows] += 1
+    assert stats.chisquare(drawn, drawn.sum() * weights / weights.sum()).pvalue > 1e-4
+
+
+def test_the_first_cases_are_spread_over_strata(scores):
+    cases = eo.choose_cases(scores, n_cases=120)
+    counts = np.bincount(cases.strata[:60], minlength=cases.n_strata)
+    assert counts.min() > 0
+
+
+def test_a_group_is_judged_once(scores):
+    groups = np.arange(len(scores)) // 20
+    rows = eo.choose_cases(scores, groups=groups).rows
+    assert len(set(groups[rows])) == len(rows)
+
+
+def test_looked_up_cases_are_drawn_by_label_too(scores):
+    given = np.random.default_rng(2).random(len(scores)) < 0.05 + 0.9 * scores
+    cases = eo.choose_cases(scores, given=given)
+    assert cases.by_label
+    by_label = np.bincount(given[cases.rows])
+    assert abs(by_label[0] - by_label[1]) <= cases.n_strata
+
+
+def test_a_record_reads_back(scores, tmp_path):
+    cases = eo.choose_cases(scores)
+    back = eo.Cases.read(cases.save(tmp_path / "cases.json"))
+    np.testing.assert_array_equal(back.rows, cases.rows)
+    np.testing.assert_array_equal(back.strata_of(scores), cases.strata_of(scores))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema_version": 9}, "is of schema version 9 but this version of evenodds reads 1"),
+        ({"rows": "no"}, "is damaged: its numbers cannot be read"),
+        ({"edges": [0.9, 0.1]}, "is damaged: its rows, strata and edges do not fit together"),
+        ({"n_rows": 3}, "is damaged: its rows, strata and edges do not fit together"),
+        ({"other": 1}, "is no record of cases"),
+    ],
+)
+def test_a_changed_record_is_refused(scores, tmp_path, change, message):
+    path = eo.choose_cases(scores).save(tmp_path / "cases.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(eo.InputError, match=message):
+        eo.Cases.read(path)
+
+
+def test_other_scores_are_refused(scores):
+    cases = eo.choose_cases(scores)
+    with pytest.raises(eo.InputError, match="these are not the scores that the cases were drawn"):
+        cases.strata_of(scores[::-1])
+    with pytest.raises(eo.InputError, match="scores has 10 rows but the cases were drawn from"):
+        cases.strata_of(scores[:10])
+
+
+@pytest.mark.parametrize(
+    ("scores", "settings", "message"),
+    [
+        (
+            np.full(500, 0.3),
+            {},
+            "cannot be divided: they have 1 distinct value, and two strata of 24",
+        ),
+        (np.linspace(0, 1, 50), {}, "has 50 rows but 60 cases need at least 120"),
+        (np.linspace(0, 2, 500), {}, "must lie between 0 and 1 but row 250 has 1.00"),
+        (np.linspace(0, 1, 500), {"n_cases": 3}, "n_cases is 3 but must be"),
+        (np.linspace(0, 1, 500), {"groups": [1]}, "groups has shape"),
+        (np.linspace(0, 1, 500), {"groups": np.zeros(500)}, "may be judged but 12 are needed"),
+        (np.linspace(0, 1, 500), {"given": np.zeros(500)}, "given must have one of two labels"),
+        (np.linspace(0, 1, 500), {"sample_weight": -np.ones(500)}, "must not be negative"),
+        (
+            np.linspace(0, 1, 500),
+            {"sample_weight": np.r_[1000, np.ones(499)]},
+            "row 0 has so much of the weight of its stratum",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(scores, settings, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.choose_cases(scores, **settings)

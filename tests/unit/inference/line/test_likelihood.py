@@ -1,0 +1,177 @@
+"""The line's likelihood against brute force, and the laws its statistic must obey."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, logit, ndtri, xlogy
+from scipy.stats import f, t
+
+from evenodds.inference.line.likelihood import (
+    GroupedRows,
+    LineStatistic,
+    Strata,
+    dispersions,
+    first_order_variance,
+    fit_lines,
+    ladder,
+    normal_of_t,
+)
+from evenodds.inference.profile import Reference
+
+
+def draw(seed, alpha=0.1, beta=0.2, looked_up=False):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(3, 9))
+    shares = np.sort(rng.uniform(0.01, 0.95, size))
+    n, judged = rng.integers(30, 2000, size), rng.integers(4, 15, size)
+    positive = rng.binomial(n, beta + (1 - alpha - beta) * shares)
+    said = [rng.beta(4 * c, 4 * (1 - c), m) for c, m in zip(shares, judged, strict=True)]
+    if looked_up:
+        said = [(rng.random(len(one)) < one).astype(float) for one in said]
+    stated = np.array([one.sum() for one in said])
+    squares = np.array([((one - one.mean()) ** 2).sum() for one in said])
+    spread = np.ones(size) if looked_up else dispersions(squares, stated, judged.astype(float))
+    freedom = np.inf if looked_up else float(judged.sum() - size)
+    return Strata(
+        n.astype(float), positive.astype(float), judged.astype(float), stated, spread, freedom
+    )
+
+
+def brute_force(strata, asymmetry):
+    """Return the best log-likelihood over slope and shares, by a general optimiser."""
+
+    def lost(values):
+        slope = 1e-3 + (1 - abs(asymmetry) - 1e-3) * expit(values[0])
+        shares = expit(values[1:])
+        given = (1 - slope + asymmetry) / 2 + slope * shares
+        labels = xlogy(strata.positive, given) + xlogy(strata.n - strata.positive, 1 - given)
+        said = xlogy(strata.stated, shares) + xlogy(strata.judged - strata.stated, 1 - shares)
+        return -(labels + said / strata.dispersion).sum()
+
+    start = logit(np.clip(strata.stated / strata.judged, 0.02, 0.98))
+    found = [
+        minimize(lost, np.r_[slope, start], method="Nelder-Mead", options={"maxiter": 200})
+        for slope in (-2, 0, 2, 5)
+    ]
+    best = [minimize(lost, one.x, method="BFGS", options={"gtol": 1e-9}).fun for one in found]
+    return -min(best)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+@pytest.mark.parametrize("looked_up", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_fit_is_as_good_as_brute_force(seed, looked_up):
+    strata = draw(seed, looked_up=looked_up)
+    asymmetries = np.array([-0.3, 0.0, 0.1])
+    best = [brute_force(strata, asymmetry) for asymmetry in asymmetries]
+    assert (fit_lines(strata, asymmetries).log_likelihood >= np.array(best) - 1e-6).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_estimate_is_where_the_likelihood_is_largest(seed):
+    strata = draw(seed)
+    statistic = LineStatistic.of(strata)
+    across = np.linspace(-0.9, 0.9, 181)
+    assert statistic.best.log_likelihood[0] >= fit_lines(strata, across).log_likelihood.max() - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_z_falls_and_its_table_agrees(seed):
+    statistic = LineStatistic.of(draw(seed), shared_tolerance=0.05)
+    profile = statistic.profile()
+    assert (np.diff(profile.z) <= 1e-6).all()
+    assert profile.at_zero == pytest.approx(statistic.at_zero, abs=1e-8)
+    ends = profile.interval(0.95, "two-sided", Reference())
+    z = statistic(np.array([ends.low, ends.high]))
+    np.testing.assert_allclose(z, [1.95996, -1.95996], atol=1e-3)
+
+
+def test_swapping_the_classes_turns_the_sign():
+    strata = draw(3)
+    swapped = Strata(
+        strata.n,
+        strata.n - strata.positive,
+        strata.judged,
+        strata.judged - strata.stated,
+        strata.dispersion,
+        strata.freedom,
+    )
+    there, here = LineStatistic.of(swapped), LineStatistic.of(strata)
+    assert there.estimate == pytest.approx(-here.estimate, abs=1e-6)
+    assert there.at_zero == pytest.approx(-here.at_zero, abs=1e-6)
+
+
+def test_a_perfect_line_is_read_off():
+    shares = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    n, judged = np.full(5, 1e6), np.full(5, 1e5)
+    given = 0.2 + (1 - 0.05 - 0.2) * shares
+    strata = Strata(n, n * given, judged, judged * shares, np.ones(5), np.inf)
+    statistic = LineStatistic.of(strata)
+    assert statistic.estimate == pytest.approx(0.15, abs=1e-6)
+    assert float(statistic.best.slope[0]) == pytest.approx(0.75, abs=1e-5)
+    assert (
+        ladder(strata, float(statistic.best.log_likelihood[0]))["class-conditional"].pvalue > 0.99
+    )
+
+
+def test_the_planning_formula_is_the_curvature_of_the_likelihood():
+    shares, n, judged = np.array([0.1, 0.3, 0.5, 0.8]), np.full(4, 500.0), np.full(4, 12.0)
+    given = 0.2 + (1 - 0.05 - 0.2) * shares
+    strata = Strata(n, n * given, judged, judged * shares, np.full(4, 0.3), 44.0)
+    here, step = 0.15, 1e-3
+    near = fit_lines(strata, np.array([here - step, here, here + step]))
+    curvature = -(near.score[2] - near.score[0]) / (2 * step)
+    formula = first_order_variance(strata, near.slope[1], near.shares[1], here)
+    assert 1 / curvature == pytest.approx(float(formula), rel=0.001)
+
+
+def test_one_wide_stratum_keeps_its_own_dispersion():
+    judged = np.full(5, 12.0)
+    squares, stated = np.array([0.0, 0, 0, 0.5, 2.8]), np.array([0.0, 0, 0, 1.2, 7.2])
+    found = dispersions(squares, stated, judged)
+    assert found[4] > 0.9
+    assert found[0] == found[1] == found.min() > 0.005
+
+
+def test_groups_that_do_not_matter_change_nothing():
+    rng = np.random.default_rng(5)
+    stratum, label = np.repeat(np.arange(4), 500), rng.random(2000)
+    label = (label < np.repeat([0.2, 0.4, 0.6, 0.8], 500)).astype(float)
+    case_stratum, said = np.repeat(np.arange(4), 12), rng.random(48)
+    n, judged = np.full(4, 500.0), np.full(4, 12.0)
+    positive, stated = np.bincount(stratum, label), np.bincount(case_stratum, said)
+    strata = Strata(n, positive, judged, stated, np.full(4, 0.33), 44.0)
+    alone = GroupedRows(
+        group=np.arange(2048)[:2000],
+        stratum=stratum,
+        label=label,
+        weight=np.ones(2000),
+        case_group=np.arange(48),
+        case_stratum=case_stratum,
+        statement=said,
+    )
+    statistic = LineStatistic.of(strata)
+    assert statistic.widened_by(alone).inflation < 1.4
+    copied = GroupedRows(
+        group=np.tile(np.arange(20), 100),
+        stratum=stratum,
+        label=np.tile((rng.random(20) < 0.5).astype(float), 100),
+        weight=np.ones(2000),
+        case_group=np.arange(48) % 20,
+        case_stratum=case_stratum,
+        statement=said,
+    )
+    assert statistic.widened_by(copied).inflation > 5
+
+
+def test_t_becomes_a_normal_value_of_the_same_tail():
+    z = normal_of_t(np.array([-3.0, 0.0, 2.0]), 10.0)
+    assert z[2] == pytest.approx(-float(ndtri(t.sf(2.0, 10))))
+    assert z[0] == pytest.approx(-float(-ndtri(t.sf(3.0, 10))))
+    assert z[1] == 0
+
+
+def test_rungs_are_compared_with_f():
+    strata = draw(1)
+    rung = ladder(strata, float(LineStatistic.of(strata).best.log_likelihood[0]))["uniform"]
+    assert rung.pvalue == pytest.approx(f.sf(rung.statistic / rung.df, rung.df, strata.freedom))

@@ -1,0 +1,156 @@
+"""The line test through its public function."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import evenodds as eo
+
+N = 3000
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Scores of a poor model, labels with flips, cases and what an expert states of them."""
+    rng = np.random.default_rng(3)
+    index = rng.normal(size=N)
+    eta = expit(2 * index)
+    true = (rng.random(N) < eta).astype(int)
+    given = eo.ClassConditionalNoise(alpha=0.05, beta=0.3).flip(true, rng)
+    scores = expit(index + 0.5 * rng.normal(size=N))
+    cases = eo.choose_cases(scores, n_cases=60)
+    stated = np.clip(eta[cases.rows] + rng.normal(0, 0.07, 60), 0, 1)
+    return scores, np.where(given, "ill", "well"), cases, stated, true
+
+
+@pytest.fixture(scope="module")
+def found(world):
+    return eo.line_test(*world[:4], answers="probability", positive="ill", shared_tolerance=0)
+
+
+def test_it_finds_what_is_there(found):
+    assert found.pvalue < 0.001
+    interval = found.confidence_interval()
+    assert interval.low < 0.25 < interval.high
+    assert found.beta - found.alpha == pytest.approx(found.asymmetry)
+    assert (found.positive, found.negative) == ("ill", "well")
+
+
+def test_looked_up_answers_take_no_tolerance(world):
+    scores, y, cases, _, true = world
+    result = eo.line_test(scores, y, cases, true[cases.rows], answers="looked-up", positive="ill")
+    assert result.shared_tolerance == 0
+    assert result.asymmetry == pytest.approx(0.25, abs=0.2)
+
+
+def test_a_shared_tolerance_weakens_the_evidence(world, found):
+    lenient = eo.line_test(*world[:4], answers="probability", positive="ill")
+    assert lenient.shared_tolerance == 0.05
+    assert abs(lenient.statistic) < abs(found.statistic)
+    assert lenient.asymmetry == found.asymmetry
+    assert lenient.smallest_margin > 0
+
+
+def test_unanswered_cases_at_the_end_are_left_out(world):
+    scores, y, cases, stated, _ = world
+    some = np.where(np.arange(60) < 45, stated, np.nan)
+    whole = eo.line_test(scores, y, cases, some, answers="probability", positive="ill")
+    assert whole.n_cases == 45
+    assert (
+        whole.pvalue
+        == eo.line_test(scores, y, cases, stated[:45], answers="probability", positive="ill").pvalue
+    )
+
+
+def test_weights_are_copies_of_rows(world):
+    scores, y, cases, stated, _ = world
+    weights = np.full(N, 2.0)
+    heavy = eo.line_test(
+        scores, y, cases, stated, answers="probability", positive="ill", sample_weight=weights
+    )
+    plain = eo.line_test(scores, y, cases, stated, answers="probability", positive="ill")
+    assert sum(one.n_rows for one in heavy.strata) == 2 * sum(one.n_rows for one in plain.strata)
+    assert heavy.asymmetry == pytest.approx(plain.asymmetry, abs=0.02)
+
+
+def test_groups_widen_the_variance(world):
+    scores, _, cases, stated, _ = world
+    groups = np.arange(N) // 30
+    y = np.random.default_rng(4).random(100)[groups] < scores  # a group has much in common
+    result = eo.line_test(scores, y, cases, stated, answers="probability", groups=groups)
+    assert result.design_effect > 1.5
+
+
+def test_experts_who_lean_apart_are_named(world):
+    scores, y, cases, stated, _ = world
+    two = np.column_stack([stated, np.clip(stated + 0.1, 0, 1)])
+    result = eo.line_test(scores, y, cases, two, answers="probability", positive="ill")
+    assert result.n_experts == 2
+    assert [check.name for check in result.diagnostics if check.concern] == ["experts"]
+
+
+def test_points_off_any_line_are_doubted(world):
+    scores, _, cases, stated, _ = world
+    bent = np.random.default_rng(5).random(N) < 0.5 + 0.45 * np.sin(9 * scores)
+    result = eo.line_test(scores, bent, cases, stated, answers="probability")
+    assert result.line_pvalue < 1e-4
+    assert "line" in [check.name for check in result.diagnostics]
+
+
+def test_strata_that_say_nothing_show_no_numbers():
+    rng = np.random.default_rng(6)
+    scores, y = rng.uniform(0.2, 0.8, 400), rng.random(400) < 0.4
+    cases = eo.choose_cases(scores, n_cases=15)
+    # All strata look alike, far from one half: what flips do there could be anything.
+    result = eo.line_test(scores, y, cases, rng.uniform(0.02, 0.15, 15), answers="probability")
+    assert result.asymmetry is None
+    assert result.alpha is None
+    assert "cannot tell" in str(result)
+
+
+def test_it_goes_through_json(found):
+    assert eo.LineTestResult.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_the_verdict_names_its_assumption(found):
+    assert "takes for granted that a flip depends on the true class alone" in " ".join(
+        str(found).split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answers": "guess"}, "answers is 'guess' but must be one of"),
+        (
+            {"stated": np.full(60, 1.0)},
+            "all answers are 0 and 1: as probabilities these",
+        ),
+        ({"stated": np.tile([0.0, 0.5, 1.0], 20)}, "all answers are 0, 1/2 and 1"),
+        ({"stated": np.full(60, 1.5)}, "stated is 1.5 for case 0 but must lie between"),
+        ({"stated": np.full(61, 0.5)}, "but there are 60 cases"),
+        ({"stated": ["a"] * 60}, "stated must hold numbers"),
+        (
+            {"stated": np.r_[np.nan, np.full(59, 0.4)]},
+            "no answer for case 0 but",
+        ),
+        ({"stated": np.r_[np.full(5, 0.4), np.full(55, np.nan)]}, "answers and needs 3"),
+        ({"y": np.arange(5) % 2}, "y has 5 labels but the cases were drawn"),
+        ({"shared_tolerance": 0.7}, "shared_tolerance is 0.7 but must be"),
+        ({"groups": [1, 2]}, "groups has shape"),
+        ({"sample_weight": np.full(N, -1.0)}, "must not be negative"),
+    ],
+)
+def test_what_cannot_be_is_refused(world, change, message):
+    scores, y, cases, stated, _ = world
+    given = {"y": y, "stated": stated, "answers": "probability", **change}
+    with pytest.raises(eo.InputError, match=message):
+        eo.line_test(scores, given.pop("y"), cases, given.pop("stated"), **given)
+
+
+def test_probabilities_are_no_truth(world):
+    scores, y, cases, stated, _ = world
+    with pytest.raises(eo.InputError, match="looked-up answers are 0 or 1"):
+        eo.line_test(scores, y, cases, stated, answers="looked-up")

@@ -1,0 +1,137 @@
+"""Out-of-fold scores: nobody has seen his own label, and fits are those from scratch."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+import evenodds as eo
+from evenodds.model import scores as module
+from evenodds.rows.memory import read_rows
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 8)) * [1, 5, 1, 0.1, 1, 1, 1, 1] + [0, 0, 2000, 0, 0, 0, 0, 0]
+    index = X[:, 0] + 0.2 * X[:, 1] - 0.5
+    return X, (rng.random(1200) < 1 / (1 + np.exp(-index))).astype(int)
+
+
+def test_curves_are_those_of_a_fit_from_scratch(data):
+    X, y = data
+    rows, rng = read_rows(X, y), np.random.default_rng(1)
+    folds = module.assign_folds(y == 1, 5, None, rng)
+    spread = (X - X.mean(axis=0)) / X.std(axis=0)
+    scale = module._Scale(X.mean(axis=0), X.std(axis=0))
+    chosen = module._choose_penalties(module._held(rows, folds, scale))
+    fits = module._fit_folds(rows, folds, scale, chosen, len(y))
+    for fold in range(5):
+        kept = folds != fold
+        scratch = LogisticRegression(
+            C=1 / chosen.penalties[fold], solver="newton-cholesky", tol=1e-12, max_iter=200
+        ).fit(spread[kept], y[kept])
+        np.testing.assert_allclose(fits[1:, fold], scratch.coef_[0], atol=1e-6)
+        assert fits[0, fold] == pytest.approx(scratch.intercept_[0], abs=1e-6)
+
+
+def test_no_score_depends_on_the_rows_own_label(data):
+    X, y = data
+    first = eo.out_of_fold_scores(X, y)
+    # Rows of one label that change places leave the division as it is.
+    rng = np.random.default_rng(0)
+    folds = module.assign_folds(y == 1, 5, None, rng)
+    scale = module._Scale(X.mean(axis=0), X.std(axis=0))
+    changed = y.copy()
+    out = np.flatnonzero(folds == 2)
+    changed[out] = 1 - changed[out]
+
+    def score(labels):
+        rows = read_rows(X, labels)
+        chosen = module._choose_penalties(module._held(rows, folds, scale))
+        fits = module._fit_folds(rows, folds, scale, chosen, len(labels))
+        return (scale.design(X[out]) @ fits)[:, 2]
+
+    np.testing.assert_allclose(score(y), score(changed), atol=1e-6)
+    assert np.isfinite(first).all()
+
+
+def test_frames_files_and_arrays_agree(data, tmp_path):
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f"x{place}" for place in range(8)]).assign(label=y)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    scores = eo.out_of_fold_scores(X, y)
+    np.testing.assert_allclose(eo.out_of_fold_scores(frame, "label"), scores, atol=1e-6)
+    named = eo.out_of_fold_scores(str(tmp_path / "rows.parquet"), "label")
+    np.testing.assert_allclose(named, scores, atol=1e-6)
+
+
+def test_labels_are_evenly_spread(data):
+    folds = module.assign_folds(data[1] == 1, 5, None, np.random.default_rng(2))
+    counts = np.array([np.bincount(data[1][folds == fold]) for fold in range(5)])
+    assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all()
+
+
+def test_groups_are_kept_together(data):
+    groups = np.random.default_rng(3).integers(0, 60, 1200)
+    folds = module.assign_folds(data[1] == 1, 5, groups, np.random.default_rng(4))
+    assert all(len(set(folds[groups == group])) == 1 for group in range(60))
+    assert np.bincount(folds).min() > 150
+
+
+def test_scores_of_an_estimator_are_out_of_fold(data):
+    """A nearest neighbour that had seen the row itself would repeat its label."""
+    X, y = data
+    nearest = KNeighborsClassifier(1)
+    scores = eo.out_of_fold_scores(X, y, estimator=nearest)
+    assert (scores == y).mean() < 0.9
+
+
+def test_swapping_the_positive_label_turns_the_scores(data):
+    """The division differs, as the labels are dealt in another order, and the scores a little."""
+    X, y = data
+    turned = 1 - eo.out_of_fold_scores(X, y, positive=0)
+    assert np.corrcoef(eo.out_of_fold_scores(X, y), turned)[0, 1] > 0.97
+
+
+def test_progress_is_told(data):
+    told = []
+    eo.out_of_fold_scores(*data, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"folds": 1}, "folds is 1 but must be"),
+        ({"estimator": object()}, "object has no predict_proba"),
+        ({"groups": np.zeros(1200)}, "groups has one group only"),
+        ({"groups": np.arange(1200) % 3}, "has 3 groups but 5 folds need at least one each"),
+        (
+            {"estimator": KNeighborsClassifier(), "sample_weight": np.ones(1200)},
+            "is for the default",
+        ),
+        ({"estimator": KNeighborsClassifier(), "groups": [1]}, "groups has 1 values but y has"),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(data, settings, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.out_of_fold_scores(*data, **settings)
+
+
+def test_a_rare_label_needs_fewer_folds(data):
+    X, _ = data
+    rare = np.zeros(1200, dtype=int)
+    rare[:7] = 1
+    with pytest.raises(eo.InputError, match="the rarer label has 7 rows but 5 folds need at least"):
+        eo.out_of_fold_scores(X, rare)
+
+
+def test_missing_values_are_named(data):
+    X, y = data
+    holed = X.copy()
+    holed[7, 3] = np.nan
+    with pytest.raises(eo.InputError, match="row 7, column 3"):
+        eo.out_of_fold_scores(holed, y)
