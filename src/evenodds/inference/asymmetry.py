@@ -58,8 +58,8 @@ def check_columns(rows: Rows, method: str) -> None:
     raise InputError(
         f"{rows.called} has {n_columns} columns and {n_rows:,} rows, too few for method "
         f"{method!r}: its noisy curve would be a step. Keep the columns that matter, at most "
-        f"{most} here, or combine them by a formula; or look up the true label of some rows and "
-        "use audit_test."
+        f"{most} here, or combine them by a formula; or judge rows drawn along a score and use "
+        "line_test; or look up the true label of some rows and use audit_test."
     )
 
 
@@ -236,8 +236,9 @@ def refuse_anchors_on_scores(option: str) -> NoReturn:
     raise InputError(
         f"{option} cannot be used with anchors: a score is drawn towards the base rate, so cases "
         "that are truly toss-ups do not lie where the score says 1/2, and uniform noise would be "
-        "rejected; test on the columns themselves (a few of them, or a formula), or look up the "
-        "true labels of some rows and use audit_test (evenodds audit)."
+        "rejected; judge rows drawn along the score and use line_test, test on the columns "
+        "themselves (a few of them, or a formula), or look up the true labels of some rows and use "
+        "audit_test (evenodds audit)."
     )
 
 
