@@ -10,30 +10,20 @@ import pytest
 
 
 def test_the_papers_study(command, tmp_path):
-    result = command(f"study paper --out {tmp_path}/paper --runs 10")
+    result = command(f"study paper --out {tmp_path}/paper --runs 10 --fourth")
     assert result.exit_code == 0
     assert "0.30 / 0.10   5,000  corrupted" in result.stdout
-    assert pq.read_metadata(tmp_path / "paper" / "wald_pvalues.parquet").num_rows == 4320
-
-
-def test_a_fourth_grid_on_request(command, tmp_path):
-    result = command(f"study paper --out {tmp_path} --runs 2 --fourth")
     assert "0.40 / 0.10" in result.stdout
-    assert (tmp_path / "wald_grid_0.40_0.10.svg").exists()
+    assert (tmp_path / "paper" / "wald_grid_0.40_0.10.svg").exists()
+    assert pq.read_metadata(tmp_path / "paper" / "wald_pvalues.parquet").num_rows == 5760
 
 
-def test_another_world_and_noise(command, tmp_path):
-    result = command(f"study paper --out {tmp_path} --runs 2 --world rare --alpha .1 --beta .1")
+def test_another_world_noise_and_method(command, tmp_path):
+    other = "--world rare --alpha .1 --beta .1 --method boundary"
+    result = command(f"study paper --out {tmp_path} --runs 1 {other}")
     assert result.exit_code == 0
-    assert (tmp_path / "rare_wald_grid_0.10_0.10.png").exists()
-
-
-def test_a_noise_aware_grid(command, tmp_path):
-    result = command(
-        f"study paper --out {tmp_path} --runs 1 --method boundary --alpha .3 --beta .1"
-    )
-    assert result.exit_code == 0
-    assert (tmp_path / "boundary_pvalues.parquet").exists()
+    assert (tmp_path / "rare_boundary_grid_0.10_0.10.png").exists()
+    assert (tmp_path / "rare_boundary_pvalues.parquet").exists()
 
 
 def test_the_atlas(command, tmp_path):
