@@ -219,6 +219,11 @@ def _count(data: _Judged, size: int, answers: Answers) -> Strata:
     left[data.rows] = 0.0
     n = np.bincount(data.strata, left, size).astype(float)
     positive = np.bincount(data.strata, left * data.given, size).astype(float)
+    if (n <= 0).any():
+        raise InputError(
+            f"stratum {int(n.argmin())} of {size} has no rows left to count labels in: all of them "
+            "were judged, or weigh nothing. Draw fewer cases, or fewer strata."
+        )
     m = np.bincount(data.of_case, minlength=size).astype(float)
     k = np.bincount(data.of_case, data.said, size).astype(float)
     if answers == "looked-up":

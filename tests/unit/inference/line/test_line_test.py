@@ -141,6 +141,7 @@ def test_the_verdict_names_its_assumption(found):
         ({"shared_tolerance": 0.7}, "shared_tolerance is 0.7 but must be"),
         ({"groups": [1, 2]}, "groups has shape"),
         ({"sample_weight": np.full(N, -1.0)}, "must not be negative"),
+        ({"sample_weight": np.zeros(N)}, "has no rows left to count labels in"),
     ],
 )
 def test_what_cannot_be_is_refused(world, change, message):
