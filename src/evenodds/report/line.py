@@ -129,8 +129,8 @@ def _ladder(result: LineTestResult) -> SheetTable:
 
 def _next_steps(result: LineTestResult, significance: float) -> list[str]:
     look = (
-        "Where the truth can be looked up, look the same cases up: audit_test needs no assumption "
-        "on what flips depend on."
+        "Where the truth can be looked up, look up rows drawn at random, not these cases: on those "
+        "audit_test needs no assumption on what flips depend on."
     )
     if wording.is_withheld(result, significance) or result.pvalue >= significance:
         return [

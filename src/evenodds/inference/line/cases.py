@@ -47,8 +47,6 @@ class Cases:
         The stratum of each of them.
     edges : array of float
         Scores that divide the strata, rising; a score on an edge belongs above it.
-    by_label : bool
-        Whether each stratum was divided by the given label, for answers that are looked up.
     n_rows, seed : int
         Rows of the data, and what the draw was made with.
     scores_hash : str
@@ -58,7 +56,6 @@ class Cases:
     rows: Ints
     strata: Ints
     edges: FloatArray
-    by_label: bool
     n_rows: int
     seed: int
     scores_hash: str
@@ -142,7 +139,6 @@ class Cases:
             rows=rows,
             strata=strata,
             edges=edges,
-            by_label=bool(record["by_label"]),
             n_rows=n_rows,
             seed=seed,
             scores_hash=str(record["scores_hash"]),
@@ -154,7 +150,6 @@ def choose_cases(
     *,
     n_cases: int = 60,
     n_strata: int | None = None,
-    given: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
@@ -170,8 +165,6 @@ def choose_cases(
         How many rows are judged.
     n_strata : int, optional
         Strata of the score; by default three for 30 cases, five for 60, eight for 120.
-    given : array-like, optional
-        Given labels, where the true ones will be looked up: cases are then drawn by label too.
     groups : array-like, optional
         Rows that belong together (one patient); at most one row of each is judged.
     sample_weight : array-like, optional
@@ -192,7 +185,6 @@ def choose_cases(
     See Also
     --------
     line_test : The test on what was stated of these cases.
-    audit_test : The test on what was looked up of them.
 
     Notes
     -----
@@ -216,13 +208,11 @@ def choose_cases(
     rng = np.random.default_rng(seed)
     weights = _weights(sample_weight, len(values))
     alike = _groups(groups, len(values))
-    cells = strata if given is None else 2 * strata + _binary(given, len(values))
-    rows = _draw(cells, wanted, weights, alike, rng)
+    rows = _draw(strata, wanted, weights, alike, rng)
     return Cases(
         rows=rows,
         strata=strata[rows],
         edges=edges,
-        by_label=given is not None,
         n_rows=len(values),
         seed=seed,
         scores_hash=hash_of(values),
@@ -302,61 +292,48 @@ def _groups(groups: ArrayLike | None, n: int) -> Ints | None:
     return np.unique(values, return_inverse=True)[1].astype(np.intp)
 
 
-def _binary(given: ArrayLike, n: int) -> Ints:
-    labels = np.asarray(given)
-    values, which = np.unique(labels, return_inverse=True)
-    if labels.shape != (n,) or len(values) != 2:
-        raise InputError(
-            f"given must have one of two labels for each of the {n:,} rows but has shape "
-            f"{labels.shape} and {len(values)} distinct labels."
-        )
-    return which.astype(np.intp)
-
-
 def _draw(
-    cells: Ints,
+    strata: Ints,
     n_cases: int,
     weights: FloatArray | None,
     groups: Ints | None,
     rng: np.random.Generator,
 ) -> Ints:
-    """Return rows drawn within cells, equally many from each, in one random order."""
-    allowed = np.ones(len(cells), dtype=bool) if weights is None else weights > 0
-    present = np.unique(cells[allowed])
+    """Return rows drawn within strata, equally many from each, in one random order."""
+    allowed = np.ones(len(strata), dtype=bool) if weights is None else weights > 0
+    present = np.unique(strata[allowed])
     shares = np.full(len(present), n_cases // len(present))
     shares[rng.permutation(len(present))[: n_cases - shares.sum()]] += 1
     if groups is not None:
-        drawn = _one_of_each_group(
-            cells, dict(zip(present, shares, strict=True)), weights, groups, rng
-        )
+        keys = rng.exponential(size=len(strata))
+        if weights is not None:
+            keys /= np.where(allowed, weights, 1.0)
+        order = np.argsort(keys, kind="stable")
+        wanted = dict(zip(present, shares, strict=True))
+        drawn = _skipping_groups(order[allowed[order]], strata, wanted, groups)
     else:
         drawn = [
-            _sampled(np.flatnonzero(allowed & (cells == cell)), int(share), weights, rng)
-            for cell, share in zip(present, shares, strict=True)
+            _sampled(np.flatnonzero(allowed & (strata == one)), int(share), weights, rng)
+            for one, share in zip(present, shares, strict=True)
         ]
     return rng.permutation(np.concatenate(drawn))
 
 
-def _one_of_each_group(
-    cells: Ints,
-    wanted: dict[int, int],
-    weights: FloatArray | None,
-    groups: Ints,
-    rng: np.random.Generator,
-) -> list[Ints]:
-    """Return rows of each cell, in the order of a draw of all rows that skips groups it has met."""
-    keys = rng.exponential(size=len(cells))
-    if weights is not None:
-        keys = np.divide(keys, weights, out=np.full(len(keys), np.inf), where=weights > 0)
+def _skipping_groups(order: Ints, strata: Ints, wanted: dict[int, int], groups: Ints) -> list[Ints]:
+    """Return rows of each stratum in the order of a draw that skips groups it has met."""
     met: set[int] = set()
-    drawn: dict[int, list[int]] = {cell: [] for cell in wanted}
-    for row in np.argsort(keys):
-        cell, group = int(cells[row]), int(groups[row])
-        if group not in met and len(drawn.get(cell, ())) < wanted.get(cell, 0):
-            met.add(group)
-            drawn[cell].append(int(row))
-    for cell, rows in drawn.items():
-        _refuse_too_few(len(rows), wanted[cell])
+    drawn: dict[int, list[int]] = {one: [] for one in wanted}
+    missing = sum(wanted.values())
+    for row in order:
+        of_row = drawn[strata[row]]
+        if groups[row] not in met and len(of_row) < wanted[strata[row]]:
+            met.add(groups[row])
+            of_row.append(int(row))
+            missing -= 1
+            if not missing:
+                break
+    for one, rows in drawn.items():
+        _refuse_too_few(len(rows), wanted[one])
     return [np.array(rows, dtype=np.intp) for rows in drawn.values()]
 
 

@@ -93,7 +93,7 @@ def line_test(
     See Also
     --------
     out_of_fold_scores, choose_cases : What comes before.
-    audit_test : For looked-up answers: valid whatever the flips depend on.
+    audit_test : For rows drawn at random and looked up: valid whatever the flips depend on.
 
     Notes
     -----
@@ -107,7 +107,8 @@ def line_test(
     shares; z is the signed root of twice its drop (theory page, "The line").
 
     A straight line does not show that flips depend on the class alone. Where the truth can be
-    looked up, `audit_test` needs no such assumption.
+    looked up, `audit_test` on rows drawn at random needs no such assumption; on these cases, of
+    which every stratum has equally many, it would be biased where flips depend on the case.
     """
     kind: Answers = check_choice(answers, "answers", get_args(Answers))  # type: ignore[assignment]
     asked = check_alternative(alternative)

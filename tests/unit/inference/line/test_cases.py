@@ -72,12 +72,13 @@ def test_a_group_is_judged_once(scores):
     assert len(set(groups[rows])) == len(rows)
 
 
-def test_looked_up_cases_are_drawn_by_label_too(scores):
-    given = np.random.default_rng(2).random(len(scores)) < 0.05 + 0.9 * scores
-    cases = eo.choose_cases(scores, given=given)
-    assert cases.by_label
-    by_label = np.bincount(given[cases.rows])
-    assert abs(by_label[0] - by_label[1]) <= cases.n_strata
+def test_a_row_without_weight_is_never_drawn(scores):
+    weights, groups = np.ones(len(scores)), np.arange(len(scores)) % 40
+    weights[groups >= 20] = 0  # fewer groups than cases are left
+    with pytest.raises(eo.InputError, match="rows that may be judged but"):
+        eo.choose_cases(scores, groups=groups, sample_weight=weights, n_cases=30)
+    rows = eo.choose_cases(scores, groups=groups, sample_weight=weights, n_cases=12).rows
+    assert (weights[rows] > 0).all()
 
 
 def test_a_record_reads_back(scores, tmp_path):
@@ -125,7 +126,6 @@ def test_other_scores_are_refused(scores):
         (np.linspace(0, 1, 500), {"n_cases": 3}, "n_cases is 3 but must be"),
         (np.linspace(0, 1, 500), {"groups": [1]}, "groups has shape"),
         (np.linspace(0, 1, 500), {"groups": np.zeros(500)}, "may be judged but 12 are needed"),
-        (np.linspace(0, 1, 500), {"given": np.zeros(500)}, "given must have one of two labels"),
         (np.linspace(0, 1, 500), {"sample_weight": -np.ones(500)}, "must not be negative"),
         (
             np.linspace(0, 1, 500),

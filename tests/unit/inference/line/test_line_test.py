@@ -110,6 +110,11 @@ def test_strata_that_say_nothing_show_no_numbers():
     assert "cannot tell" in str(result)
 
 
+def test_nobody_is_sent_to_audit_cases_that_are_no_random_sample(found):
+    advice = " ".join(str(found).split())
+    assert "look up rows drawn at random, not these cases" in advice
+
+
 def test_it_goes_through_json(found):
     assert eo.LineTestResult.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
