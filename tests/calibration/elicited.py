@@ -217,7 +217,7 @@ PARTS = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000, help="for the level")
+    parser.add_argument("--runs", type=int, default=400, help="for the level")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", choices=tuple(PARTS))
     options = parser.parse_args()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from evenodds.errors import InputError, MissingExtraError
+from evenodds.errors import ConvergenceError, InputError, MissingExtraError
 from evenodds.rows.base import Block, Rows, refuse_missing
 from evenodds.rows.labels import read_labels
 from evenodds.rows.read import read_data
@@ -31,6 +31,8 @@ LAST_STEP = 1e-7
 MOST_STEPS = 60
 # Chords by an old Hessian that shrink less than this at a time need a new one.
 SLOW = 0.5
+# Beyond these log-odds a chance is 0 or 1 to the last digit.
+MOST_LOGIT = 40.0
 # Steps this small are near enough to take one Hessian for every fold.
 ROUGHLY = 0.03
 
@@ -70,6 +72,14 @@ def assign_folds(
         filled[fold] += counts[group]
         of_group[group] = fold
     return of_group[groups]
+
+
+def _chances(logits: FloatArray) -> FloatArray:
+    """Return the logistic curve, in place of what is given; far out it is 0 or 1."""
+    np.clip(logits, -MOST_LOGIT, MOST_LOGIT, out=logits)
+    np.exp(np.negative(logits, out=logits), out=logits)
+    logits += 1
+    return np.reciprocal(logits, out=logits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +148,8 @@ class _FoldScores:
 
     def add(self, block: Block) -> None:
         folds = self.folds[block.start : block.start + len(block.labels)]
-        missed = self.scale.logits(block.features, self.coefficients)
-        np.exp(np.negative(missed, out=missed), out=missed)
-        missed += 1
-        np.subtract(block.labels[:, None], np.reciprocal(missed, out=missed), out=missed)
+        missed = _chances(self.scale.logits(block.features, self.coefficients))
+        np.subtract(block.labels[:, None], missed, out=missed)
         if block.weights is not None:
             missed *= block.weights[:, None]
         missed[np.arange(len(folds)), folds] = 0.0
@@ -162,7 +170,7 @@ class _FoldGrams:
     def add(self, block: Block) -> None:
         design = self.scale.design(block.features)
         folds = self.folds[block.start : block.start + len(block.labels)]
-        chances = 1 / (1 + np.exp(-(design @ self.coefficients)[:, 0]))
+        chances = _chances(design @ self.coefficients[:, 0])
         spread = chances * (1 - chances)
         if block.weights is not None:
             spread *= block.weights
@@ -186,7 +194,7 @@ class _Scored:
         folds = self.folds[block.start : block.start + len(block.labels)]
         logits = self.scale.logits(block.features, self.coefficients)
         own = logits[np.arange(len(folds)), folds]
-        self.parts.append((block.start, 1 / (1 + np.exp(-own))))
+        self.parts.append((block.start, _chances(own)))
 
     def merge(self, other: Self) -> None:
         self.parts += other.parts
@@ -233,12 +241,12 @@ class _Held:
 
     def missed(self, coefficients: FloatArray) -> FloatArray:
         """Return labels less chances, weighted, a column a curve."""
-        chances = 1 / (1 + np.exp(-(self.design @ coefficients)))
+        chances = _chances(self.design @ coefficients)
         return (self.labels[:, None] - chances) * self.weights[:, None]
 
     def grams(self, coefficients: FloatArray) -> FloatArray:
         """Return the Gram of each fold at one curve."""
-        chances = 1 / (1 + np.exp(-(self.design @ coefficients)))
+        chances = _chances(self.design @ coefficients)
         spread = np.sqrt(chances * (1 - chances) * self.weights)
         made = []
         for fold in range(int(self.folds.max()) + 1):
@@ -322,13 +330,20 @@ def _choose_penalties(held: _Held) -> _Choice:
             left[out] = 0.0
             steps = _each(solvers, held.design.T @ left - rates * curves)
             curves += steps
-            if np.abs(steps).max() < NEAR_ENOUGH:
+            settled = np.abs(steps).max(axis=0) < NEAR_ENOUGH
+            if settled.all():
                 break
         for judged, chosen_for in ((a, b), (b, a)):
             rows = held.folds == judged
             logits = held.design[rows] @ curves
             heights = held.labels[rows, None] * logits - np.logaddexp(0, logits)
             deviances[chosen_for] -= held.weights[rows] @ heights
+            deviances[chosen_for, ~settled] = np.inf  # it may still know what it leaves out
+    if not np.isfinite(deviances).any(axis=1).all():
+        raise ConvergenceError(
+            "no penalty gives curves that settle: scale or drop columns with values far out, or "
+            "give an estimator."
+        )
     best = deviances.argmin(axis=1)
     start = np.column_stack([path[:, place] for place in best])
     return _Choice(penalties[best], start, whole, weight)
@@ -372,6 +387,11 @@ def _fit_folds(
             for k in np.flatnonzero(slow):
                 solvers[k] = cho_factor(fresh[k] + np.diag(ridge[:, k]))
         last = np.where(slow, np.inf, sizes)
+    else:
+        raise ConvergenceError(
+            f"the scores did not settle in {MOST_STEPS} passes: scale or drop columns with values "
+            "far out, or give an estimator."
+        )
     return coefficients
 
 
@@ -390,7 +410,7 @@ class _OwnGrams:
         folds = self.folds[block.start : block.start + len(block.labels)]
         for fold in np.flatnonzero(self.asked):
             part = design[folds != fold]
-            chances = 1 / (1 + np.exp(-(part @ self.coefficients[:, fold])))
+            chances = _chances(part @ self.coefficients[:, fold])
             spread = chances * (1 - chances)
             if block.weights is not None:
                 spread *= block.weights[folds != fold]

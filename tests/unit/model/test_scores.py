@@ -1,5 +1,6 @@
 """Out-of-fold scores: nobody has seen his own label, and fits are those from scratch."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import evenodds as eo
+from evenodds.errors import ConvergenceError
 from evenodds.model import scores as module
 from evenodds.rows.memory import read_rows
 
@@ -57,6 +59,30 @@ def test_no_score_depends_on_the_rows_own_label(data):
     assert np.isfinite(first).all()
 
 
+@pytest.mark.parametrize("shape", ["wide", "heavy tails", "separated"])
+def test_hard_data_are_scored_as_from_scratch(shape):
+    """More columns than rows, far-out rows, no overlap: warnings are errors here."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 600)) if shape == "wide" else rng.standard_cauchy(size=(600, 4))
+    noise = 0 if shape == "separated" else rng.logistic(size=len(X))
+    y = (X[:, 0] + noise > 0).astype(int)
+    rows, folds = read_rows(X, y), module.assign_folds(y == 1, 5, None, rng)
+    scale = module._Scale(X.mean(axis=0), X.std(axis=0))
+    chosen = module._choose_penalties(module._held(rows, folds, scale))
+    fits = module._fit_folds(rows, folds, scale, chosen, len(y))
+    kept = folds != 1
+    spread = (X - X.mean(axis=0)) / X.std(axis=0)
+    scratch = LogisticRegression(C=1 / chosen.penalties[1], tol=1e-10, max_iter=20_000)
+    scratch.fit(spread[kept], y[kept])
+    np.testing.assert_allclose(fits[1:, 1], scratch.coef_[0], atol=1e-4)
+
+
+def test_curves_that_do_not_settle_are_not_passed_off(data, monkeypatch):
+    monkeypatch.setattr(module, "MOST_STEPS", 1)
+    with pytest.raises(ConvergenceError, match="the scores did not settle in 1 passes"):
+        eo.out_of_fold_scores(*data)
+
+
 def test_frames_files_and_arrays_agree(data, tmp_path):
     X, y = data
     frame = pd.DataFrame(X, columns=[f"x{place}" for place in range(8)]).assign(label=y)
@@ -65,6 +91,13 @@ def test_frames_files_and_arrays_agree(data, tmp_path):
     np.testing.assert_allclose(eo.out_of_fold_scores(frame, "label"), scores, atol=1e-6)
     named = eo.out_of_fold_scores(str(tmp_path / "rows.parquet"), "label")
     np.testing.assert_allclose(named, scores, atol=1e-6)
+
+
+def test_dask_arrays_agree(data):
+    X, y = data
+    parts = da.from_array(X, chunks=(250, 8)), da.from_array(y, chunks=250)
+    scores = eo.out_of_fold_scores(X, y)
+    np.testing.assert_allclose(eo.out_of_fold_scores(*parts), scores, atol=1e-9)
 
 
 def test_labels_are_evenly_spread(data):
