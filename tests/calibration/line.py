@@ -77,11 +77,17 @@ class Cell:
         reach = np.minimum(np.minimum(eta, 1 - eta), self.blur * np.sqrt(3))
         return eta + rng.uniform(-1, 1, eta.shape) * reach
 
-    def judge(self, seed: int, run: int) -> tuple[bool, bool]:
-        """Return whether equal flips are rejected, and whether the truth is."""
-        statistic = LineStatistic.of(self.draw(seed, run))
+    def judge(self, seed: int, runs: range) -> np.ndarray:
+        """Count how often equal flips are rejected, and how often the truth is."""
+        statistic = LineStatistic.of(together([self.draw(seed, run) for run in runs]))
         z = statistic(np.array([0.0, self.beta - self.alpha]))
-        return abs(z[0]) > CRITICAL, abs(z[1]) > CRITICAL
+        return (np.abs(z) > CRITICAL).sum(axis=0)
+
+
+def together(drawn: list[Strata]) -> Strata:
+    """Return data sets as one, to be fitted at once."""
+    names = ("n", "positive", "judged", "stated", "dispersion", "freedom")
+    return Strata(*(np.stack([getattr(one, name) for one in drawn]) for name in names))
 
 
 def level_cells() -> list[Cell]:
@@ -117,9 +123,8 @@ def main() -> int:
     with ProcessPoolExecutor(options.workers) as pool:
 
         def counted(cell: Cell) -> np.ndarray:
-            return np.sum(
-                list(pool.map(partial(cell.judge, 71), range(runs), chunksize=50)), axis=0
-            )
+            parts = (range(first, min(first + 100, runs)) for first in range(0, runs, 100))
+            return np.sum(list(pool.map(partial(cell.judge, 71), parts)), axis=0)
 
         print(f"Level at nominal 5 %, {runs} runs a cell, at most {most / runs:.3f}")
         for cell in cells:

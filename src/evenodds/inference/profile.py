@@ -8,6 +8,7 @@ as ``Delta_0`` rises. From it: the test (at 0), the estimate (its root), interva
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, Protocol
 
@@ -115,7 +116,7 @@ class Profile:
             end = 0 if asymmetry <= self.asymmetries[0] else -1
             known = asymmetry == self.asymmetries[end] or abs(self.z[end]) >= LARGE
             return self.z[end] if known else 0.0
-        return float(PchipInterpolator(self.asymmetries, self.z)(asymmetry))
+        return float(_curve(self.asymmetries, self.z)(asymmetry))
 
     @property
     def at_estimate(self) -> float:
@@ -208,10 +209,16 @@ class Profile:
         """Return where the interpolated z equals `critical` between two knots."""
         if self.z[outer] == critical:
             return self.asymmetries[outer]
-        between = PchipInterpolator(self.asymmetries, self.z)
+        between = _curve(self.asymmetries, self.z)
         ends = self.asymmetries[inner], self.asymmetries[outer]
         root = brentq(lambda delta: float(between(delta)) - critical, *ends, xtol=1e-15, rtol=1e-14)
         return float(root)
+
+
+@lru_cache(maxsize=4)
+def _curve(asymmetries: tuple[float, ...], z: tuple[float, ...]) -> PchipInterpolator:
+    """Return z between the knots; a table is read many times."""
+    return PchipInterpolator(asymmetries, z)
 
 
 def pvalue_of(z: float, alternative: Alternative) -> float:

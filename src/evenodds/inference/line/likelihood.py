@@ -20,18 +20,23 @@ from evenodds.validation import FloatArray
 LEAST_SLOPE = 1e-3
 # Asymmetries that can be tried.
 WIDEST = 0.97
-# Slopes tried before the search, and steps of a search.
+# Slopes tried before the search (roughly), and steps of a search.
 SLOPES, MOST_STEPS = 9, 40
-PRECISE = 1e-11
-ASYMMETRIES = 25
+ROUGH, PRECISE = 1e-3, 1e-9
+# Asymmetries tried before the search for the best.
+ASYMMETRIES = 17
 # Statements as sure as this still vary by what nobody states.
 LEAST_DISPERSION = 0.005
 SHARE_FLOOR = 0.01
+# Rows or cases of a stratum that is left out.
+NOTHING = 1e-100
 
 
 @dataclass(frozen=True, slots=True)
 class Strata:
     """What the line is fitted to: counts of labels and statements, a value a stratum.
+
+    Several of them are fitted at once where the arrays have more axes: the last is the strata.
 
     Attributes
     ----------
@@ -41,7 +46,7 @@ class Strata:
         Cases that were judged, and the sum of what was stated of them.
     dispersion : array
         Variance of a statement as a share of that of a yes or no.
-    freedom : float
+    freedom : float or array
         Degrees of freedom behind the dispersion; infinite for looked-up answers.
     """
 
@@ -50,22 +55,35 @@ class Strata:
     judged: FloatArray
     stated: FloatArray
     dispersion: FloatArray
-    freedom: float
+    freedom: float | FloatArray
 
     def __len__(self) -> int:
         """Return the number of strata."""
-        return len(self.n)
+        return int(self.n.shape[-1])
 
-    def without(self, place: int) -> "Strata":
-        """Return all strata but one."""
-        kept = np.arange(len(self)) != place
+    def without_each(self) -> "Strata":
+        """Return the strata once for each that is left out: it has no rows and no cases there."""
+        kept = 1 - np.eye(len(self))
         return Strata(
-            self.n[kept],
-            self.positive[kept],
-            self.judged[kept],
-            self.stated[kept],
-            self.dispersion[kept],
-            self.freedom - float(self.judged[place]) + 1,
+            self.n * kept,
+            self.positive * kept,
+            self.judged * kept,
+            self.stated * kept,
+            self.dispersion + 0 * kept,
+            self.freedom - self.judged + 1,
+        )
+
+    def beside(self, values: FloatArray) -> "Strata":
+        """Return the strata with as many axes before them as some values of a line have."""
+        new = (1,) * (values.ndim + 1 - self.n.ndim)
+        shape = self.n.shape[:-1] + new + self.n.shape[-1:]
+        return Strata(
+            self.n.reshape(shape),
+            self.positive.reshape(shape),
+            self.judged.reshape(shape),
+            self.stated.reshape(shape),
+            self.dispersion.reshape(shape),
+            self.freedom,
         )
 
 
@@ -92,24 +110,31 @@ class LineFit:
     shares: FloatArray  # truly positive, (asymmetries, strata)
     score: FloatArray  # how fast the log-likelihood rises with the asymmetry
 
+    def at(self, places: Ints) -> "LineFit":
+        """Return one of the lines of each row."""
+        height, slope, score = (
+            np.take_along_axis(values, places, axis=-1)
+            for values in (self.log_likelihood, self.slope, self.score)
+        )
+        shares = np.take_along_axis(self.shares, places[..., None], axis=-2)
+        return LineFit(height, slope, shares, score)
 
-def fit_lines(strata: Strata, asymmetries: FloatArray) -> LineFit:
+
+def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = None) -> LineFit:
     """Return the most likely line for each hypothesised asymmetry.
 
-    The best of a few slopes, then Newton steps on the slope between its neighbours, with the
-    shares truly positive at their best for every slope.
+    From the best of a few slopes, or from lines that lie near, Newton steps on the slope, with
+    the shares truly positive at their best for every slope.
     """
-    delta = np.asarray(asymmetries, dtype=float)
+    delta = np.broadcast_to(asymmetries, strata.n.shape[:-1] + np.shape(asymmetries)[-1:])
     most = 1 - np.abs(delta)
-    slopes = LEAST_SLOPE + (most - LEAST_SLOPE)[:, None] * np.linspace(0, 1, SLOPES)
-    tried = _Lines.at(strata, slopes, delta[:, None])
-    best, every = tried.log_likelihood.argmax(axis=1), np.arange(len(delta))
-    low = slopes[every, np.maximum(best - 1, 0)]
-    high = slopes[every, np.minimum(best + 1, SLOPES - 1)]
-    slope, shares = slopes[every, best], tried.shares[every, best]
+    if near is None:
+        slope, shares, low, high = _best_of_some(strata, delta)
+    else:
+        slope, shares = np.clip(near.slope, LEAST_SLOPE, most), near.shares
+        low, high = np.full(delta.shape, LEAST_SLOPE), most
     for _ in range(MOST_STEPS):
         lines = _Lines.at(strata, slope, delta, start=shares)
-        shares = lines.shares
         low = np.where(lines.rise > 0, slope, low)
         high = np.where(lines.rise > 0, high, slope)
         ahead = slope + lines.rise / np.maximum(lines.bend, 1e-300)
@@ -117,13 +142,28 @@ def fit_lines(strata: Strata, asymmetries: FloatArray) -> LineFit:
         # The last slope allowed is tried once the rise points there.
         ahead = np.where(inside, ahead, np.where(ahead >= most, most, (low + high) / 2))
         ahead = np.where((slope == most) & (lines.rise >= 0), most, ahead)
-        if np.abs(ahead - slope).max() < PRECISE:
+        step, slope = ahead - slope, ahead
+        shares = lines.followed(step)
+        if np.abs(step).max() < PRECISE:
             break
-        slope = ahead
     lines = _Lines.at(strata, slope, delta, start=shares)
     # On its bound the slope goes along with the asymmetry.
     along = np.where(slope == most, np.maximum(lines.rise, 0) * np.sign(delta), 0.0)
     return LineFit(lines.log_likelihood, slope, lines.shares, lines.score - along)
+
+
+def _best_of_some(strata: Strata, delta: FloatArray) -> tuple[FloatArray, ...]:
+    """Return the best of a few slopes, its shares, and the slopes to either side."""
+    steps = np.linspace(0, 1, SLOPES)
+    slopes = LEAST_SLOPE + (1 - np.abs(delta) - LEAST_SLOPE)[..., None] * steps
+    tried = _Lines.at(strata, slopes, delta[..., None], precise=ROUGH)
+    best = tried.log_likelihood.argmax(axis=-1)[..., None]
+    slope, low, high = (
+        np.take_along_axis(slopes, np.clip(best + side, 0, SLOPES - 1), axis=-1)[..., 0]
+        for side in (0, -1, 1)
+    )
+    shares = np.take_along_axis(tried.shares, best[..., None], axis=-2)[..., 0, :]
+    return slope, shares, low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +175,24 @@ class _Lines:
     rise: FloatArray  # of the log-likelihood, with the slope
     bend: FloatArray
     score: FloatArray
+    drift: FloatArray  # of the shares, with the slope
+
+    def followed(self, step: FloatArray) -> FloatArray:
+        """Return about where the shares will be once the slope has changed."""
+        ahead = self.shares + self.drift * step[..., None]
+        return np.clip(ahead, self.shares / 2, (1 + self.shares) / 2)
 
     @classmethod
     def at(
-        cls, strata: Strata, slopes: FloatArray, delta: FloatArray, start: FloatArray | None = None
+        cls,
+        strata: Strata,
+        slopes: FloatArray,
+        delta: FloatArray,
+        start: FloatArray | None = None,
+        precise: float = PRECISE,
     ) -> "_Lines":
         """Find the shares: one concave maximum a stratum, by Newton steps within a bracket."""
-        slope = slopes[..., None]
+        strata, slope = strata.beside(slopes), slopes[..., None]
         low_end = (1 - slope + delta[..., None]) / 2
         n, positive, judged, stated = strata.n, strata.positive, strata.judged, strata.stated
         trust = 1 / strata.dispersion
@@ -168,7 +219,7 @@ class _Lines:
             ahead = share + rise / np.maximum(bend, 1e-300)
             ahead = np.where((ahead >= below) & (ahead <= above), ahead, (below + above) / 2)
             ahead = np.where(ended, share, ahead)
-            settled = np.abs(ahead - share).max() < PRECISE
+            settled = np.abs(ahead - share).max() < precise
             share = ahead
             if settled:
                 break
@@ -178,13 +229,15 @@ class _Lines:
         # The shares follow the slope: what they take of its bend is subtracted.
         off_centre, pull = share - 0.5, ours - others
         mixed = np.where(ended, 0.0, pull - slope * off_centre * labels_bend)
+        drift = mixed / np.maximum(bend, 1e-300)
         own = (off_centre**2 * labels_bend).sum(axis=-1)
         return cls(
             (labels + statements).sum(axis=-1),
             share,
             (pull * off_centre).sum(axis=-1),
-            own - (mixed**2 / np.maximum(bend, 1e-300)).sum(axis=-1),
+            own - (mixed * drift).sum(axis=-1),
             pull.sum(axis=-1) / 2,
+            drift,
         )
 
 
@@ -192,24 +245,26 @@ def first_order_variance(
     strata: Strata, slope: float | FloatArray, shares: FloatArray, asymmetry: float | FloatArray
 ) -> FloatArray:
     """Return the variance of the estimated asymmetry (also the formula that plans use)."""
-    weights, leverages = _leverages(strata, slope, shares, asymmetry)
-    return np.asarray((leverages**2 / weights).sum(axis=-1))
+    leverages, variances = _leverages(strata, slope, shares, asymmetry)
+    return np.asarray((leverages**2 * variances).sum(axis=-1))
 
 
 def _leverages(
     strata: Strata, slope: float | FloatArray, shares: FloatArray, asymmetry: float | FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the weight of each stratum, and what its height adds to the asymmetry."""
-    gamma = np.asarray(slope, dtype=float)[..., None]
+    """Return what the height of each stratum adds to the asymmetry, and its variance."""
+    gamma = np.asarray(slope, dtype=float)
+    strata, gamma = strata.beside(gamma), gamma[..., None]
     given = (1 - gamma + np.asarray(asymmetry, dtype=float)[..., None]) / 2 + gamma * shares
-    labels = np.clip(given * (1 - given), 1e-9, None) / strata.n
-    statements = gamma**2 * strata.dispersion * shares * (1 - shares) / strata.judged
-    weights = 1 / (labels + statements)
+    labels = np.clip(given * (1 - given), 1e-9, None) / np.maximum(strata.n, NOTHING)
+    statements = gamma**2 * strata.dispersion * shares * (1 - shares)
+    variances = labels + statements / np.maximum(strata.judged, NOTHING)
+    weights = 1 / variances
     total = weights.sum(axis=-1, keepdims=True)
     centre = (weights * shares).sum(axis=-1, keepdims=True) / total
     spread = (weights * (shares - centre) ** 2).sum(axis=-1, keepdims=True)
     reach = (0.5 - centre) * (shares - centre) / np.maximum(spread, 1e-300)
-    return weights, 2 * weights * (1 / total + reach)
+    return 2 * weights * (1 / total + reach), variances
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,23 +278,40 @@ class LineStatistic:
     strata: Strata
     shared_tolerance: float
     best: LineFit
-    estimate: float
+    estimates: FloatArray
     inflation: float = 1.0
 
     @classmethod
     def of(cls, strata: Strata, shared_tolerance: float = 0.0) -> "LineStatistic":
-        """Find the best asymmetry: on a grid that closes in on where the score is zero."""
-        low, high = -WIDEST, WIDEST
-        for _ in range(3):
-            tried = np.linspace(low, high, ASYMMETRIES)
-            fits = fit_lines(strata, tried)
-            place = int(np.clip(fits.log_likelihood.argmax(), 1, ASYMMETRIES - 2))
-            low, high = tried[place - 1], tried[place + 1]
-        left = place if fits.score[place] > 0 else place - 1
-        right = left + 1
-        step = fits.score[left] / (fits.score[left] - fits.score[right])
-        best = float(tried[left] + np.clip(step, 0, 1) * (tried[right] - tried[left]))
-        return cls(strata, shared_tolerance, fit_lines(strata, np.array([best])), best)
+        """Find the best asymmetry: around the best of a grid, where the score is zero.
+
+        By chords, of which the end that stays is halved (the Illinois rule).
+        """
+        tried = np.linspace(-WIDEST, WIDEST, ASYMMETRIES)
+        fits = fit_lines(strata, tried)
+        place = np.clip(fits.log_likelihood.argmax(axis=-1), 1, ASYMMETRIES - 2)[..., None]
+        low, high = tried[place - 1], tried[place + 1]
+        rise = np.maximum(np.take_along_axis(fits.score, place - 1, axis=-1), 0)
+        fall = np.minimum(np.take_along_axis(fits.score, place + 1, axis=-1), 0)
+        near = fits.at(place)
+        best, moved_low = np.full(low.shape, np.inf), np.zeros(low.shape)
+        for _ in range(MOST_STEPS):
+            last, best = best, low + rise / np.maximum(rise - fall, 1e-300) * (high - low)
+            if np.abs(best - last).max() < PRECISE:
+                break
+            near = fit_lines(strata, best, near)
+            score = near.score
+            rises, again = score > 0, moved_low == np.where(score > 0, 1, -1)
+            kept = np.where(again, 0.5, 1.0)
+            rise, fall = np.where(rises, score, rise * kept), np.where(rises, fall * kept, score)
+            low, high = np.where(rises, best, low), np.where(rises, high, best)
+            moved_low = np.where(rises, 1, -1)
+        return cls(strata, shared_tolerance, fit_lines(strata, best, near), best[..., 0])
+
+    @property
+    def estimate(self) -> float:
+        """The best asymmetry."""
+        return float(self.estimates)
 
     def widened_by(self, rows: "GroupedRows") -> "LineStatistic":
         """Return the statistic with the variance of rows in groups: their sandwich."""
@@ -255,15 +327,13 @@ class LineStatistic:
         variance = first_order_variance(self.strata, fits.slope, fits.shares, asymmetries)
         lean = (2 * fits.slope) ** 2 * self.shared_tolerance**2 / 3
         widened = self.inflation + lean / variance
-        root = np.sign(self.estimate - asymmetries) * np.sqrt(drop / widened)
+        root = np.sign(self.estimates[..., None] - asymmetries) * np.sqrt(drop / widened)
         return normal_of_t(root, self.strata.freedom)
 
-    def without(self, place: int) -> "LineStatistic":
-        """Return the statistic of the other strata, fitted anew."""
-        return replace(
-            LineStatistic.of(self.strata.without(place), self.shared_tolerance),
-            inflation=self.inflation,
-        )
+    def without_each(self) -> FloatArray:
+        """Return z at no asymmetry without each of the strata, all fitted anew."""
+        others = LineStatistic.of(self.strata.without_each(), self.shared_tolerance)
+        return replace(others, inflation=self.inflation)(np.zeros(1))[:, 0]
 
     @property
     def at_zero(self) -> float:
@@ -306,11 +376,11 @@ class LineStatistic:
         return Profile(places, tuple(float(one) for one in z), self.estimate)
 
 
-def normal_of_t(root: FloatArray, freedom: float) -> FloatArray:
+def normal_of_t(root: FloatArray, freedom: float | FloatArray) -> FloatArray:
     """Return values of Student's t as the standard normal values of the same tail."""
-    if math.isinf(freedom):
+    if np.isinf(freedom).all():
         return root
-    tail = np.clip(stdtr(freedom, -np.abs(root)), 1e-300, None)
+    tail = np.clip(stdtr(np.asarray(freedom)[..., None], -np.abs(root)), 1e-300, None)
     return np.asarray(-np.sign(root) * ndtri(tail))
 
 
@@ -332,7 +402,7 @@ def ladder(strata: Strata, best: float) -> dict[str, RungTest]:
     rungs = {"clean": (clean[0], size), "uniform": (uniform[0], size - 1)}
     rungs["class-conditional"] = (best, size - 2)
     return {
-        name: _rung(max(2 * float(free - height), 0.0), df, strata.freedom)
+        name: _rung(max(2 * float(free - height), 0.0), df, float(strata.freedom))
         for name, (height, df) in rungs.items()
         if df > 0
     }
@@ -366,7 +436,7 @@ class GroupedRows:
 
     def variance(self, strata: Strata, slope: float, shares: FloatArray, asymmetry: float) -> float:
         """Return the variance of the asymmetry: squares of what each group adds to it."""
-        _, leverages = _leverages(strata, slope, shares, asymmetry)
+        leverages, _ = _leverages(strata, slope, shares, asymmetry)
         off = self.label - (strata.positive / strata.n)[self.stratum]
         labels = (leverages / strata.n)[self.stratum] * off * self.weight
         off = self.statement - (strata.stated / strata.judged)[self.case_stratum]

@@ -328,11 +328,10 @@ def _decided_by_one(statistic: LineStatistic, z: float) -> Diagnostic | None:
     """Tell of a stratum without which the verdict at 5% would be another, by a refit."""
     if len(statistic.strata) < FEWEST_STRATA_LEFT + 1:
         return None
-    without = np.array([statistic.without(place).at_zero for place in range(len(statistic.strata))])
-    rejected = np.abs(without) > CRITICAL
-    if (abs(z) > CRITICAL) == rejected.all() and rejected.all() == rejected.any():
+    without = statistic.without_each()
+    changes = np.flatnonzero((np.abs(without) > CRITICAL) != (abs(z) > CRITICAL))
+    if not len(changes):
         return None
-    changes = np.flatnonzero(rejected != (abs(z) > CRITICAL))
     return Diagnostic(
         name="leave one stratum out",
         message=f"Without stratum {changes[0] + 1} of {len(without)}, by rising score, the verdict "
