@@ -49,6 +49,7 @@ _HOME = {
     "data_world": "simulation.own_data",
     "detectable_asymmetry": "planning.power",
     "fit_logistic": "model.logistic",
+    "line_plan": "planning.line_plan",
     "line_test": "inference.line.line_test",
     "margin_losses": "model.losses",
     "minimise_risk": "model.risk",

@@ -115,6 +115,12 @@ def _line(noise: Any, **settings: Any) -> Any:
     return eo.line_test(scores, given, cases, stated, answers="probability", **settings)
 
 
+def _line_plan() -> Any:
+    rng = np.random.default_rng(9)
+    scores = rng.beta(1, 2, size=5000)
+    return eo.line_plan(scores, rng.random(5000) < scores, noise=LEANING, power=0.8)
+
+
 MAKERS = {
     "boundary_rejects": _tested,
     "boundary_retains": lambda: _tested(eo.UniformNoise(0.1), 1500, 3),
@@ -147,6 +153,7 @@ MAKERS = {
     "annotators": _annotators,
     "contour_leans": lambda: _contour(eo.ClassConditionalNoise(0.3, 0.1)),
     "contour_uniform": lambda: _contour(eo.UniformNoise(0.15), tolerance=0),
+    "line_plan": _line_plan,
     "line_leans": lambda: _line(LEANING),
     "line_uniform": lambda: _line(eo.UniformNoise(0.15), shared_tolerance=0),
     "multiclass": _multiclass,

@@ -1,13 +1,15 @@
 """What there is to say about a line test: cases along a score."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 from evenodds.inference.line.result import LineTestResult
+from evenodds.planning.line_plan import LinePlan
 from evenodds.report import wording
 from evenodds.report.sheet import (
     Assumption,
     Caption,
+    Key,
     Sheet,
     SheetPicture,
     SheetTable,
@@ -21,6 +23,13 @@ RUNGS: Final = {
     "clean": "no flips at all (the diagonal)",
     "uniform": "uniform noise (a line through the centre)",
     "class-conditional": "two flip rates (any line)",
+}
+
+
+PLANNED: Final = {
+    "cases": "How many cases should be judged?",
+    "asymmetry": "How small an asymmetry could be found?",
+    "power": "How likely is the asymmetry to be found?",
 }
 
 
@@ -195,3 +204,47 @@ def line_caption(result: LineTestResult, view: View) -> Caption:
         f"{result.asymmetry:+.3f}."
     )
     return Caption(reading, finding)
+
+
+def line_plan_sheet(plan: LinePlan, view: View) -> Sheet:
+    """Return the sheet of a planned line test, which is read at its own level."""
+    answer = {
+        "cases": f"Have {plan.n_cases:,} cases judged.",
+        "asymmetry": f"An asymmetry of {abs(plan.noise.asymmetry):.3f} could be found.",
+        "power": f"The power is {plan.power:.2f}.",
+    }[plan.unknown]
+    numbers = zip(plan.case_numbers, plan.powers, strict=True)
+    return Sheet(
+        result=plan,
+        view=replace(view, significance=plan.significance),
+        question=PLANNED[plan.unknown],
+        headline=answer,
+        verdict=(
+            f"{answer} {plan.n_cases:,} cases in {plan.n_strata} strata of these scores would find "
+            f"flips of {plan.noise.alpha:.1%} of positives and {plan.noise.beta:.1%} of negatives "
+            f"(beta - alpha {plan.noise.asymmetry:+.3f}) with probability {plan.power:.2f}, at "
+            f"level {plan.significance:g}."
+        ),
+        keys=(Key("Power", f"{plan.power:.2f}", TEST),),
+        tables=(
+            SheetTable(
+                "Power, by cases",
+                ("cases", "power"),
+                tuple((f"{n_cases:,}", f"{power:.2f}") for n_cases, power in numbers),
+            ),
+        ),
+        trust=[
+            f"Answers are taken to vary by {plan.dispersion:g} of what yes and no would; an expert "
+            "who tells less finds less."
+            if plan.answers == "probability"
+            else "Answers are taken to be the truth, looked up."
+        ],
+        made_with=[
+            ("rows", f"{plan.n_rows:,}"),
+            ("answers", plan.answers),
+            ("alternative", plan.alternative),
+            ("shared tolerance", f"{plan.shared_tolerance:g}"),
+            ("dispersion", f"{plan.dispersion:g}"),
+        ],
+        holds="a plan, no rows",
+    )

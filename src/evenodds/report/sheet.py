@@ -218,6 +218,7 @@ _WRITERS: Final = {
     "AuditTestResult": "audit.audit_sheet",
     "ContourTestResult": "contour.contour_sheet",
     "ConfusionTestResult": "confusion.confusion_sheet",
+    "LinePlan": "line.line_plan_sheet",
     "LineTestResult": "line.line_sheet",
     "MulticlassTestResult": "multiclass.multiclass_sheet",
     "Plan": "plan.plan_sheet",

@@ -28,7 +28,7 @@ ASYMMETRIES = 17
 # Statements as sure as this still vary by what nobody states.
 LEAST_DISPERSION = 0.005
 SHARE_FLOOR = 0.01
-# Rows or cases of a stratum that is left out.
+# What is divided by where there is nothing: no share, no rows, no cases.
 NOTHING = 1e-100
 
 
@@ -96,7 +96,7 @@ def dispersions(squares: FloatArray, stated: FloatArray, judged: FloatArray) -> 
     """
     share = np.clip(stated / judged, SHARE_FLOOR, 1 - SHARE_FLOOR)
     most = (judged - 1) * share * (1 - share)
-    pooled = max(squares.sum() / max(most.sum(), 1e-300), LEAST_DISPERSION)
+    pooled = max(squares.sum() / max(most.sum(), NOTHING), LEAST_DISPERSION)
     own = np.divide(squares, most, out=np.zeros_like(squares), where=most > 0)
     return np.asarray(np.minimum(1.0, np.maximum(pooled, own)))
 
@@ -137,7 +137,7 @@ def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = No
         lines = _Lines.at(strata, slope, delta, start=shares)
         low = np.where(lines.rise > 0, slope, low)
         high = np.where(lines.rise > 0, high, slope)
-        ahead = slope + lines.rise / np.maximum(lines.bend, 1e-300)
+        ahead = slope + lines.rise / np.maximum(lines.bend, NOTHING)
         inside = (ahead >= low) & (ahead <= high)
         # The last slope allowed is tried once the rise points there.
         ahead = np.where(inside, ahead, np.where(ahead >= most, most, (low + high) / 2))
@@ -200,7 +200,7 @@ class _Lines:
         below, above = np.zeros(shape), np.ones(shape)
         share = np.broadcast_to((stated + 0.5) / (judged + 1), shape) if start is None else start
         # Where all statements are 0 (or 1) and labels do not object, so is the share.
-        least, last = np.clip(low_end, 1e-300, 1), np.clip(low_end + slope, 0, 1 - 1e-16)
+        least, last = np.clip(low_end, NOTHING, 1), np.clip(low_end + slope, 0, 1 - 1e-16)
         rise_low = slope * (positive / least - (n - positive) / (1 - least)) - trust * judged
         rise_high = slope * (positive / last - (n - positive) / (1 - last)) + trust * judged
         at_zero = (stated == 0) & (rise_low <= 0)
@@ -208,15 +208,15 @@ class _Lines:
         share = np.where(at_zero, 0.0, np.where(at_one, 1.0, share))
         ended = at_zero | at_one
         for _ in range(MOST_STEPS):
-            given = np.clip(low_end + slope * share, 1e-300, 1 - 1e-16)
-            yes_share, no_share = np.maximum(share, 1e-300), np.maximum(1 - share, 1e-300)
+            given = np.clip(low_end + slope * share, NOTHING, 1 - 1e-16)
+            yes_share, no_share = np.maximum(share, NOTHING), np.maximum(1 - share, NOTHING)
             ours, others = positive / given, (n - positive) / (1 - given)
             yes, no = trust * stated / yes_share, trust * (judged - stated) / no_share
             labels_bend = ours / given + others / (1 - given)
             rise = slope * (ours - others) + yes - no
             bend = slope**2 * labels_bend + yes / yes_share + no / no_share
             below, above = np.where(rise > 0, share, below), np.where(rise > 0, above, share)
-            ahead = share + rise / np.maximum(bend, 1e-300)
+            ahead = share + rise / np.maximum(bend, NOTHING)
             ahead = np.where((ahead >= below) & (ahead <= above), ahead, (below + above) / 2)
             ahead = np.where(ended, share, ahead)
             settled = np.abs(ahead - share).max() < precise
@@ -229,7 +229,7 @@ class _Lines:
         # The shares follow the slope: what they take of its bend is subtracted.
         off_centre, pull = share - 0.5, ours - others
         mixed = np.where(ended, 0.0, pull - slope * off_centre * labels_bend)
-        drift = mixed / np.maximum(bend, 1e-300)
+        drift = mixed / np.maximum(bend, NOTHING)
         own = (off_centre**2 * labels_bend).sum(axis=-1)
         return cls(
             (labels + statements).sum(axis=-1),
@@ -263,7 +263,7 @@ def _leverages(
     total = weights.sum(axis=-1, keepdims=True)
     centre = (weights * shares).sum(axis=-1, keepdims=True) / total
     spread = (weights * (shares - centre) ** 2).sum(axis=-1, keepdims=True)
-    reach = (0.5 - centre) * (shares - centre) / np.maximum(spread, 1e-300)
+    reach = (0.5 - centre) * (shares - centre) / np.maximum(spread, NOTHING)
     return 2 * weights * (1 / total + reach), variances
 
 
@@ -296,7 +296,7 @@ class LineStatistic:
         near = fits.at(place)
         best, moved_low = np.full(low.shape, np.inf), np.zeros(low.shape)
         for _ in range(MOST_STEPS):
-            last, best = best, low + rise / np.maximum(rise - fall, 1e-300) * (high - low)
+            last, best = best, low + rise / np.maximum(rise - fall, NOTHING) * (high - low)
             if np.abs(best - last).max() < PRECISE:
                 break
             near = fit_lines(strata, best, near)
