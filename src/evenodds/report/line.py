@@ -3,6 +3,7 @@
 from dataclasses import asdict, replace
 from typing import Final
 
+from evenodds.inference.contour.contour_test import list_noise
 from evenodds.inference.line.result import LineTestResult
 from evenodds.planning.line_plan import LinePlan
 from evenodds.report import wording
@@ -48,6 +49,7 @@ def line_sheet(result: LineTestResult, view: View) -> Sheet:
             **wording.interval_answers(result, view, "confidence_interval"),
             "equivalence": asdict(result.equivalence(view.margin)),
             "line_pvalue": result.line_pvalue,
+            "reached": result.reached(view.significance),
         },
         tables=(_strata(result), _ladder(result)),
         next_steps=_next_steps(result, view.significance),
@@ -83,6 +85,7 @@ def _facts(result: LineTestResult, view: View) -> list[tuple[str, str]]:
             ("flip rates", f"of the true {result.positive!r}: alpha = {result.alpha:.3f}"),
             ("", f"of the true {result.negative!r}: beta = {result.beta:.3f}"),
         ]
+    lines.append(("kind of noise", _kind(result, view.significance)))
     said, n = SAID[result.answers], result.n_experts
     experts = f" by {n} experts" if n > 1 else ""
     lines += [
@@ -98,6 +101,17 @@ def _facts(result: LineTestResult, view: View) -> list[tuple[str, str]]:
     if result.design_effect > 1:
         lines.append(("groups", f"variance {result.design_effect:.2f} times that of single rows"))
     return lines
+
+
+def _kind(result: LineTestResult, significance: float) -> str:
+    """Say how far up the ladder the data lead, and what would have gone unseen."""
+    kept, unseen = result.not_rejected(significance), result.not_ruled_out(significance)
+    if kept == "instance-dependent":
+        return "no line fits: flips depend on the case, or answers are wrong in some strata"
+    fits = f"{RUNGS[kept].partition(' (')[0]} would explain it"
+    if not unseen:
+        return fits
+    return f"{fits}; these cases do not rule out {list_noise(unseen, 'or', sizes=False)}"
 
 
 def _strata(result: LineTestResult) -> SheetTable:

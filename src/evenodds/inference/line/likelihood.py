@@ -25,6 +25,8 @@ SLOPES, MOST_STEPS = 9, 40
 ROUGH, PRECISE = 1e-3, 1e-9
 # Asymmetries tried before the search for the best.
 ASYMMETRIES = 17
+# Folds that scores are usually made with.
+FOLDS = 5
 # Statements as sure as this still vary by what nobody states.
 LEAST_DISPERSION = 0.005
 SHARE_FLOOR = 0.01
@@ -393,16 +395,23 @@ class RungTest:
     pvalue: float
 
 
-def ladder(strata: Strata, best: float) -> dict[str, RungTest]:
-    """Test the diagonal (clean), a line through the centre (uniform) and any line."""
+def ladder(strata: Strata) -> dict[str, RungTest]:
+    """Test the diagonal (clean), a line through the centre (uniform) and any line.
+
+    A label moves the scores, and so the strata, of rows of other folds. Within a fold labels are
+    independent of the strata, so the variance of a stratum's count over K folds is at most K
+    times the binomial one: labels weigh as if they were those of one fold.
+    """
+    strata = replace(strata, n=strata.n / FOLDS, positive=strata.positive / FOLDS)
     free = _free_log_likelihood(strata)
     clean = _Lines.at(strata, np.ones(1), np.zeros(1)).log_likelihood
     uniform = fit_lines(strata, np.zeros(1)).log_likelihood
+    line = LineStatistic.of(strata).best.log_likelihood
     size = len(strata)
-    rungs = {"clean": (clean[0], size), "uniform": (uniform[0], size - 1)}
-    rungs["class-conditional"] = (best, size - 2)
+    rungs = {"clean": (clean, size), "uniform": (uniform, size - 1)}
+    rungs["class-conditional"] = (line, size - 2)
     return {
-        name: _rung(max(2 * float(free - height), 0.0), df, float(strata.freedom))
+        name: _rung(max(2 * float(free - height[0]), 0.0), df, float(strata.freedom))
         for name, (height, df) in rungs.items()
         if df > 0
     }

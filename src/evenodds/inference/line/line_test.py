@@ -9,8 +9,12 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from evenodds.errors import InputError
+from evenodds.inference.contour.ladder import Contours, Estimates, wider_noise
+from evenodds.inference.contour.result import Wider
 from evenodds.inference.line.cases import Answers, Cases, Ints
 from evenodds.inference.line.likelihood import (
+    FOLDS,
+    SHARE_FLOOR,
     GroupedRows,
     LineStatistic,
     Strata,
@@ -273,7 +277,7 @@ def _result(
         )
     rungs = tuple(
         LineRung(noise=name, statistic=found.statistic, df=found.df, pvalue=found.pvalue)  # type: ignore[arg-type]
-        for name, found in ladder(strata, float(statistic.best.log_likelihood[0])).items()
+        for name, found in ladder(strata).items()
     )
     z = profile.at_zero
     return LineTestResult(
@@ -295,11 +299,32 @@ def _result(
         smallest_margin=statistic.smallest_margin,
         strata=_points(statistic, cases, slope, shares),
         rungs=rungs,
+        wider=_wider(statistic, cases.strata[: len(said)], said.mean(axis=1)),
         diagnostics=_checks(statistic, rungs, said, z),
         profile=Profile.unknown() if withheld else profile,
         withheld=withheld,
         design_effect=statistic.inflation,
     )
+
+
+def _wider(statistic: LineStatistic, of_case: Ints, said: FloatArray) -> tuple[Wider, ...]:
+    """Set every rung against stated noises above it, with strata for contours."""
+    strata, tolerance = statistic.strata, statistic.shared_tolerance
+    shares = strata.stated / strata.judged
+    averaging = (of_case == np.arange(len(strata))[:, None]) / strata.judged[:, None]
+    spread = np.maximum(shares * (1 - shares), SHARE_FLOOR) * strata.dispersion / strata.judged
+    given, labels = strata.positive / strata.n, strata.n / FOLDS
+    contours = Contours(
+        averaging=averaging,
+        stated=shares,
+        covariance=np.diag(spread) + tolerance**2 / 3,
+        errors=np.zeros((len(said), len(said))),
+        strayed=np.zeros(len(said)),
+        counts=tuple(int(m) for m in strata.judged),
+        widest=0.0,
+    )
+    floor = np.maximum(given * (1 - given), SHARE_FLOOR)
+    return wider_noise(contours, said, Estimates(given, np.diag(floor / labels)))
 
 
 def _checks(

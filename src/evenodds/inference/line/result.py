@@ -1,13 +1,13 @@
 """What a line test returns: the line, its strata, the ladder of noise models, things to doubt."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from evenodds.inference.contour.result import Answer, Noise, Wider
 from evenodds.inference.line.cases import Answers
 from evenodds.inference.profile import Alternative, Profile, Reference
 from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
-
-Noise = Literal["clean", "uniform", "class-conditional"]
+from evenodds.validation import check_between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,8 @@ class LineTestResult(Profiled):
         By rising score.
     rungs : tuple of LineRung
         The ladder of noise models, the narrowest first.
+    wider : tuple of Wider
+        For every rung the stated noises above it, and whether the strata rule them out.
     diagnostics : tuple of Diagnostic
         What was checked, and what to doubt.
     profile : Profile
@@ -120,6 +122,7 @@ class LineTestResult(Profiled):
     smallest_margin: float
     strata: tuple[Stratum, ...]
     rungs: tuple[LineRung, ...]
+    wider: tuple[Wider, ...]
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
     withheld: str | None = None
@@ -132,3 +135,26 @@ class LineTestResult(Profiled):
         """P-value of "some line fits": small where flips depend on the case; None with 2 strata."""
         found = [rung.pvalue for rung in self.rungs if rung.noise == "class-conditional"]
         return found[0] if found else None
+
+    def not_rejected(self, significance: float = 0.05) -> Noise:
+        """Return the simplest noise that is not rejected; past the last, "instance-dependent"."""
+        check_between(significance, "significance", 0, 1, closed="neither")
+        kept: list[Noise] = [rung.noise for rung in self.rungs if rung.pvalue >= significance]
+        return kept[0] if kept else "instance-dependent"
+
+    def not_ruled_out(self, significance: float = 0.05) -> tuple[Wider, ...]:
+        """Return the stated noises above `not_rejected` that these strata do not rule out."""
+        stopped = self.not_rejected(significance)
+        return tuple(
+            one for one in self.wider if one.rung == stopped and not one.ruled_out(significance)
+        )
+
+    def reached(self, significance: float = 0.05) -> Answer:
+        """Return the noise these labels have, or "cannot tell".
+
+        It is the simplest noise that is not rejected, if stated noises above it are ruled out:
+        else they would have gone unseen, and `not_ruled_out` names them.
+        """
+        if self.not_ruled_out(significance):
+            return "cannot tell"
+        return self.not_rejected(significance)

@@ -99,6 +99,20 @@ def test_points_off_any_line_are_doubted(world):
     assert "line" in [check.name for check in result.diagnostics]
 
 
+def test_the_ladder_says_what_would_have_gone_unseen(found):
+    """Few cases never tell a line from flips that depend on the case; many do."""
+    assert found.reached() == "cannot tell"
+    assert found.not_rejected() == "class-conditional"
+    assert {one.noise for one in found.not_ruled_out()} >= {"hard cases"}
+    rng = np.random.default_rng(12)
+    eta = rng.beta(0.7, 0.7, 400_000)
+    y = rng.random(len(eta)) < 0.1 + 0.8 * eta
+    cases = eo.choose_cases(eta, n_cases=4000, n_strata=8)
+    many = eo.line_test(eta, y, cases, eta[cases.rows], answers="probability", shared_tolerance=0)
+    assert many.reached() == "uniform"
+    assert not many.not_ruled_out()
+
+
 def test_strata_that_say_nothing_show_no_numbers():
     rng = np.random.default_rng(6)
     scores, y = rng.uniform(0.2, 0.8, 400), rng.random(400) < 0.4
