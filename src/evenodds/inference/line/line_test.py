@@ -331,8 +331,41 @@ def _checks(
     statistic: LineStatistic, rungs: tuple[LineRung, ...], said: FloatArray, z: float
 ) -> tuple[Diagnostic, ...]:
     """Return what gives reason to doubt the result; what was found in order is not claimed."""
-    found = [_off_the_line(rungs), _decided_by_one(statistic, z), _experts_differ(said)]
+    found = [
+        _seen_own_labels(statistic.strata),
+        _off_the_line(rungs),
+        _decided_by_one(statistic, z),
+        _experts_differ(said),
+    ]
     return tuple(check for check in found if check is not None)
+
+
+def _seen_own_labels(strata: Strata) -> Diagnostic | None:
+    """Tell of labels that follow the score more steeply than the truth does.
+
+    Flips only flatten: labels as steep as the answers are clean, steeper ones are those that
+    the score was fitted to. Errors of the answers flatten the slope, so it doubts too seldom.
+    """
+    given, stated = strata.positive / strata.n, strata.stated / strata.judged
+    spread = np.maximum(given * (1 - given), SHARE_FLOOR * (1 - SHARE_FLOOR)) / strata.n
+    spread += strata.dispersion * np.maximum(stated * (1 - stated), SHARE_FLOOR) / strata.judged
+    weights = 1 / spread
+    off = stated - np.average(stated, weights=weights)
+    size = float(weights @ off**2)
+    slope = float(weights @ (off * given)) / size if size > 0 else 0.0
+    z = (slope - 1) * math.sqrt(size)
+    pvalue = float(stdtr(min(float(strata.freedom), 1e9), -z))
+    if pvalue >= DOUBT_BELOW:
+        return None
+    return Diagnostic(
+        name="own labels",
+        message=f"From low scores to high, labels change {slope:.1f} times as much as the answers "
+        "say; no flips do that. Did the scores see the labels of their own rows? Make them out of "
+        "fold: out_of_fold_scores.",
+        concern=True,
+        statistic=z,
+        pvalue=pvalue,
+    )
 
 
 def _off_the_line(rungs: tuple[LineRung, ...]) -> Diagnostic | None:

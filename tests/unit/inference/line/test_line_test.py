@@ -99,6 +99,20 @@ def test_points_off_any_line_are_doubted(world):
     assert "line" in [check.name for check in result.diagnostics]
 
 
+def test_scores_that_saw_their_own_labels_are_doubted():
+    rng = np.random.default_rng(14)
+    eta = rng.beta(1, 1, 3000)
+    y = rng.random(3000) < eta
+    own = np.clip(0.5 * y + 0.5 * eta, 0, 1)  # half of it is the row's own label
+    cases = eo.choose_cases(own)
+    result = eo.line_test(own, y, cases, eta[cases.rows], answers="probability")
+    assert "own labels" in [check.name for check in result.diagnostics]
+    assert "Did the scores see the labels of their own rows?" in " ".join(str(result).split())
+    honest = eo.choose_cases(eta)
+    result = eo.line_test(eta, y, honest, eta[honest.rows], answers="probability")
+    assert not result.diagnostics
+
+
 def test_the_ladder_says_what_would_have_gone_unseen(found):
     """Few cases never tell a line from flips that depend on the case; many do."""
     assert found.reached() == "cannot tell"
