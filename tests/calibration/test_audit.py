@@ -28,12 +28,12 @@ FOLDER = os.environ.get("EVENODDS_DATA")
 @pytest.mark.parametrize(
     ("cell", "runs"),
     [
-        (AuditCell("random", 40, 0.5, 0.1, 0.1), 600),
-        (AuditCell("random", 3000, 0.15, 0.1, 0.1), 600),
-        (AuditCell("true", 60, 0.5, 0.3, 0.3), 600),
-        (AuditCell("given", 200, 0.15, 0.1, 0.1, 1000), 150),
-        (AuditCell("given", 20, 0.1, 0.1, 0.1, 1000), 300),
-        (AuditCell("given", 40, 0.3, 0.1, 0.1, 60), 300),
+        (AuditCell("random", 40, 0.5, 0.1, 0.1), 300),
+        (AuditCell("random", 3000, 0.15, 0.1, 0.1), 300),
+        (AuditCell("true", 60, 0.5, 0.3, 0.3), 300),
+        (AuditCell("given", 200, 0.15, 0.1, 0.1, 1000), 60),
+        (AuditCell("given", 20, 0.1, 0.1, 0.1, 1000), 100),
+        (AuditCell("given", 40, 0.3, 0.1, 0.1, 60), 100),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -52,7 +52,7 @@ def test_level_holds_under_equal_flips(cell, runs):
     ids=lambda cell: cell.name,
 )
 def test_intervals_hold_the_truth(cell):
-    assert coverage(cell, 150, seed=12) * 150 >= stats.binom.ppf(1e-4, 150, 0.95)
+    assert coverage(cell, 60, seed=12) * 60 >= stats.binom.ppf(1e-4, 60, 0.95)
 
 
 @pytest.mark.parametrize("sampled_by", ["random", "true", "given"])

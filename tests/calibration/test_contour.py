@@ -20,13 +20,13 @@ from tests.calibration.contour import (
     true_rungs,
 )
 
-RUNS = 50
-CHOSEN = [*LEVEL_CELLS[::3], *MODEL_CELLS[4:6]]
+RUNS = 30
+CHOSEN = [*LEVEL_CELLS[::5], MODEL_CELLS[5]]
 UNEVEN = [cell for cell in POWER_CELLS if cell.truth == "class-conditional"]
 BY_FEATURES = [cell for cell in POWER_CELLS if cell.truth == "instance-dependent" and cell.n < 9000]
 
 
-FEW_RUNS = 25
+FEW_RUNS = 20
 AMPLE = [cell for cell in NAMED_CELLS if cell.n > 9000 and cell.tolerance == 0]
 
 
@@ -47,7 +47,7 @@ def test_unequal_flips_are_found(cell):
     assert rejections(cell, RUNS, 32, "spline")[:, :2].all(axis=1).mean() > 0.5
 
 
-@pytest.mark.parametrize("cell", BY_FEATURES, ids=_name)
+@pytest.mark.parametrize("cell", BY_FEATURES[::2], ids=_name)
 def test_noise_that_depends_on_the_features_is_found(cell):
     assert rejections(cell, RUNS, 33, "spline").all(axis=1).mean() > 0.6
 
@@ -64,7 +64,7 @@ def test_ample_data_name_the_noise(cell):
     assert cell.test(38, 0, "spline").reached() == cell.truth
 
 
-@pytest.mark.parametrize("n_groups", [6, 12])
+@pytest.mark.parametrize("n_groups", [6])
 def test_few_groups_do_not_climb_too_often(n_groups):
     past = 0
     for run in range(RUNS):
@@ -80,7 +80,7 @@ def test_a_model_of_the_same_rows_errs_on_the_safe_side():
     seeds = np.random.default_rng(36).normal(scale=0.5, size=(3, 10))
     points = world.index.move_to(seeds, world.link.index_at(np.array([0.2, 0.5, 0.8])))
     gaps, of_labels, of_model = [], [], []
-    for run in range(150):
+    for run in range(100):
         trial = world.draw(1500, 0, noise, np.random.default_rng([35, run]))
         found = posteriors_at(read_data(trial.features, trial.labels), points, "spline")
         model = eo.fit_logistic(trial.features, trial.true_labels)
@@ -91,6 +91,6 @@ def test_a_model_of_the_same_rows_errs_on_the_safe_side():
         of_model.append(0.64 * slopes**2 * model.log_odds_covariance(points).diagonal())
     spread = np.std(gaps, axis=0)
     less, more = np.mean(of_labels, axis=0), np.mean(of_model, axis=0)
-    # A standard deviation of 150 runs is known to 6 %.
+    # A standard deviation of 100 runs is known to 7 %.
     assert spread == pytest.approx(np.sqrt(less - more), rel=0.25)
     assert (spread < 0.85 * np.sqrt(less + more)).all()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     not FOLDER, reason="EVENODDS_DATA is not set: no real data to test on"
 )
 
-SPLITS = 20
+SPLITS = 10
 LABELLINGS = ("gold", "gold with uniform noise", "heuristic")
 
 

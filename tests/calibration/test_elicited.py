@@ -9,12 +9,12 @@ from tests.calibration.elicited import Elicited, Panel, rejections
 from tests.calibration.experts import own_toss_ups
 from tests.calibration.other_columns import CRITICAL, OtherColumns
 
-RUNS = 60
+RUNS = 30
 
 
 @pytest.mark.parametrize(
     ("world", "panel"),
-    [("paper", Panel()), ("rare", Panel(n_experts=2, slider=True)), ("skewed", Panel())],
+    [("paper", Panel()), ("rare", Panel(n_experts=2, slider=True))],
     ids=str,
 )
 def test_level_with_elicited_anchors(world, panel):
@@ -22,7 +22,7 @@ def test_level_with_elicited_anchors(world, panel):
     assert count <= stats.binom.ppf(1 - 1e-4, RUNS, 0.05)
 
 
-@pytest.mark.parametrize(("world", "least"), [("paper", 0.6), ("rare", 0.25)])
+@pytest.mark.parametrize(("world", "least"), [("paper", 0.6)])
 def test_cases_from_a_band_show_what_the_curves_own_toss_ups_hide(world, least):
     """Power as measured at length, less four standard errors; the other way is silent."""
     noise = eo.ClassConditionalNoise(0.05, 0.15)
@@ -34,7 +34,7 @@ def test_cases_from_a_band_show_what_the_curves_own_toss_ups_hide(world, least):
     assert own <= stats.binom.ppf(1 - 1e-4, RUNS, 0.15)
 
 
-@pytest.mark.parametrize("world", ["paper", "rare"])
+@pytest.mark.parametrize("world", ["rare"])
 def test_the_tipping_point_tells_of_a_biased_expert(world):
     """A bias that makes a test reject is one that its tipping point says would do so."""
     bias, runs = 0.1, 20

@@ -12,7 +12,7 @@ from tests.calibration.local import (
     rate_coverage,
 )
 
-RUNS = 30
+RUNS = 20
 CHOSEN = [
     cell
     for cell in LEVEL_CELLS

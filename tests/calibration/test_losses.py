@@ -8,7 +8,7 @@ import pytest
 from evenodds.study.losses import CLASS_CONDITIONAL, UNIFORM
 from tests.calibration.losses import Restoring
 
-RUNS = 60
+RUNS = 30
 MOVED = Restoring("rare", CLASS_CONDITIONAL, 4000)
 EVENLY = Restoring("rare", UNIFORM, 4000)
 

@@ -7,8 +7,8 @@ from scipy import stats
 import evenodds as eo
 from tests.calibration.cells import LEVEL_CELLS, POWER_CELLS, Cell, null_statistics
 
-RUNS = 150
-CHOSEN = [cell for cell in LEVEL_CELLS if cell.n in (1000, 2000)][::2]
+RUNS = 60
+CHOSEN = [cell for cell in LEVEL_CELLS if cell.n in (1000, 2000)][::3]
 
 
 def _rejections(cell, seed, runs=RUNS):
@@ -30,8 +30,8 @@ EXPECTED_POWER = [(0.66, 1.0), (0.91, 1.0), (0.35, 0.96), (0.54, 0.98), (0.75, 0
 
 @pytest.mark.parametrize(
     ("cell", "expected"),
-    list(zip(POWER_CELLS, EXPECTED_POWER, strict=True)),
-    ids=[cell.name for cell in POWER_CELLS],
+    list(zip(POWER_CELLS, EXPECTED_POWER, strict=True))[1::2],
+    ids=[cell.name for cell in POWER_CELLS[1::2]],
 )
 def test_power_against_class_conditional_noise(cell, expected):
     """No worse than measured elsewhere; either estimate has its own error."""
@@ -42,7 +42,7 @@ def test_power_against_class_conditional_noise(cell, expected):
 
 def test_repeated_rows_break_the_level_and_groups_restore_it():
     cell = Cell("rare", 500, 4, 0.1, 0.1)
-    runs, copies = 60, 4
+    runs, copies = 30, 4
     alone, grouped = np.zeros(2), np.zeros(2)
     for run in range(runs):
         X, y, anchors = cell.draw(13, run)
@@ -59,7 +59,7 @@ def test_repeated_rows_break_the_level_and_groups_restore_it():
 @pytest.mark.parametrize("method", ["boundary", "joint"])
 def test_intervals_cover_the_truth(method):
     cell = Cell("paper, near", 1000, 4, 0.2, 0.1)
-    runs = 100
+    runs = 40
     covered = 0
     for run in range(runs):
         interval = eo.asymmetry_test(*cell.draw(14, run), method=method).confidence_interval()
@@ -69,14 +69,14 @@ def test_intervals_cover_the_truth(method):
 
 def test_joint_interval_on_clean_labels_is_narrow():
     cell = Cell("paper", 1000, 4, 0.0, 0.0)
-    for run in range(20):
+    for run in range(10):
         interval = eo.asymmetry_test(*cell.draw(15, run), method="joint").confidence_interval()
         assert interval.high - interval.low < 0.2
 
 
 def test_bootstrap_holds_the_level_in_small_samples():
     cell = Cell("rare", 300, 2, 0.15, 0.15)
-    runs, rejections = 60, 0
+    runs, rejections = 30, 0
     for run in range(runs):
         method = eo.Boundary("equal", "bootstrap", eo.Bootstrap(draws=99, seed=run))
         rejections += eo.asymmetry_test(*cell.draw(16, run), method=method).pvalue < 0.05

@@ -8,7 +8,6 @@ are scored like arrays. Sums of folds are differences of sums: one pass serves e
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -29,12 +28,14 @@ MOST_CHORDS, NEAR_ENOUGH = 60, 1e-4
 # A fit ends where no coefficient moves by more than this, on the scale of spreads.
 LAST_STEP = 1e-7
 MOST_STEPS = 60
-# Chords by an old Hessian that shrink less than this at a time need a new one.
+# Steps by an old Hessian that shrink less than this in two need a new one.
 SLOW = 0.5
+# Points that the next one is a mix of.
+MOST_PAST = 4
 # Beyond these log-odds a chance is 0 or 1 to the last digit.
 MOST_LOGIT = 40.0
-# Steps this small are near enough to take one Hessian for every fold.
-ROUGHLY = 0.03
+# Steps this small are near enough to take one Hessian for every fold, where it costs little.
+ROUGHLY, FEW_COLUMNS = 0.03, 40
 
 MOST_FOLDS = 100
 
@@ -239,10 +240,12 @@ class _Held:
     weights: FloatArray
     folds: Folds
 
-    def missed(self, coefficients: FloatArray) -> FloatArray:
-        """Return labels less chances, weighted, a column a curve."""
+    def missed(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return labels less chances, weighted, a column a curve, and what each curve varies by."""
         chances = _chances(self.design @ coefficients)
-        return (self.labels[:, None] - chances) * self.weights[:, None]
+        missed = (self.labels[:, None] - chances) * self.weights[:, None]
+        chances *= 1 - chances
+        return missed, self.weights @ chances
 
     def grams(self, coefficients: FloatArray) -> FloatArray:
         """Return the Gram of each fold at one curve."""
@@ -291,68 +294,146 @@ def _choose_penalties(held: _Held) -> _Choice:
     A penalty is the precision of a prior on the coefficients, which does not grow with the rows:
     one that is best for a part of the rows serves them all.
     """
-    size, n_folds = held.design.shape[1], int(held.folds.max()) + 1
-    weight = float(held.weights.sum())
-    penalties = PENALTIES * weight
-    ridge = np.r_[0.0, np.ones(size - 1)]
-    share = float(np.clip(held.weights @ held.labels / weight, 1e-6, 1 - 1e-6))
-    middle = np.r_[np.log(share / (1 - share)), np.zeros(size - 1)]
-    for _ in range(2):  # where the Hessian is taken need not be exact
-        whole = held.grams(middle).sum(axis=0)
-        rise = held.design.T @ held.missed(middle[:, None])[:, 0]
-        usual = penalties[len(penalties) // 2] * ridge
-        middle = middle + _solve(whole, usual, rise - usual * middle)
-    grams = held.grams(middle)
-    whole = grams.sum(axis=0)
-    path = np.tile(middle[:, None], len(penalties))
-    rates = ridge[:, None] * penalties
-    solvers = [cho_factor(whole + np.diag(rates[:, place])) for place in range(len(penalties))]
-    for _ in range(MOST_CHORDS):
-        rise = held.design.T @ held.missed(path) - rates * path
-        steps = _each(solvers, rise)
-        path += steps
-        if np.abs(steps).max() < NEAR_ENOUGH:
-            break
-    # What each fold adds to the rise at each curve of the path.
-    missed = held.missed(path)
-    by_fold = np.stack(
-        [held.design[held.folds == k].T @ missed[held.folds == k] for k in range(n_folds)]
-    )
-    deviances = np.zeros((n_folds, len(penalties)))
-    for a, b in combinations(range(n_folds), 2):
-        rest = whole - grams[a] - grams[b]
-        out = (held.folds == a) | (held.folds == b)
-        solvers = [cho_factor(rest + np.diag(rates[:, place])) for place in range(len(penalties))]
-        curves = path - _each(solvers, by_fold[a] + by_fold[b])
-        # To the end: what a curve has not unlearnt of the folds it leaves out would leak.
-        for _ in range(MOST_CHORDS):
-            left = held.missed(curves)
-            left[out] = 0.0
-            steps = _each(solvers, held.design.T @ left - rates * curves)
-            curves += steps
-            settled = np.abs(steps).max(axis=0) < NEAR_ENOUGH
-            if settled.all():
-                break
+    weight, path = float(held.weights.sum()), _Path.of(held)
+    n_folds, n_penalties = len(path.grams), len(path.penalties)
+    deviances = np.zeros((n_folds, n_penalties))
+    for a, b in _neighbours(n_folds):
+        curves, unsettled = path.without(held, (held.folds == a) | (held.folds == b), (a, b))
         for judged, chosen_for in ((a, b), (b, a)):
             rows = held.folds == judged
             logits = held.design[rows] @ curves
             heights = held.labels[rows, None] * logits - np.logaddexp(0, logits)
             deviances[chosen_for] -= held.weights[rows] @ heights
-            deviances[chosen_for, ~settled] = np.inf  # it may still know what it leaves out
+            deviances[chosen_for, unsettled] = np.inf  # it may still know what it leaves out
     if not np.isfinite(deviances).any(axis=1).all():
         raise ConvergenceError(
             "no penalty gives curves that settle: scale or drop columns with values far out, or "
             "give an estimator."
         )
     best = deviances.argmin(axis=1)
-    start = np.column_stack([path[:, place] for place in best])
-    return _Choice(penalties[best], start, whole, weight)
+    hessian = path.grams.sum(axis=0) * path.shares[best].mean()
+    return _Choice(path.penalties[best], path.curves[:, best], hessian, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """Curves of all rows held, a column a penalty."""
+
+    penalties: FloatArray
+    rates: FloatArray  # (features + 1, penalties): the intercept has none
+    curves: FloatArray
+    grams: FloatArray  # of each fold, at one curve in the middle
+    shares: FloatArray  # a Hessian is nearly this share of them: as labels vary along its curve
+    by_fold: FloatArray  # what each fold adds to the rise at each curve
+
+    @classmethod
+    def of(cls, held: _Held) -> "_Path":
+        size, n_folds = held.design.shape[1], int(held.folds.max()) + 1
+        weight = float(held.weights.sum())
+        penalties = PENALTIES * weight
+        rates = np.r_[0.0, np.ones(size - 1)][:, None] * penalties
+        share = float(np.clip(held.weights @ held.labels / weight, 1e-6, 1 - 1e-6))
+        middle = np.r_[np.log(share / (1 - share)), np.zeros(size - 1)]
+        for _ in range(2):  # where the Hessian is taken need not be exact
+            grams = held.grams(middle)
+            whole, usual = grams.sum(axis=0), rates[:, len(penalties) // 2]
+            missed, usual_spread = held.missed(middle[:, None])
+            rise = held.design.T @ missed[:, 0]
+            middle = middle + _solve(whole, usual, rise - usual * middle)
+        spreads = np.zeros(len(penalties))
+        walk = _Steps(np.tile(middle[:, None], len(penalties)))
+        for _ in range(MOST_CHORDS):
+            missed, here = held.missed(walk.curves)
+            if (np.abs(here - spreads) > 0.1 * spreads).any():
+                spreads, walk = here, _Steps(walk.curves)
+                solvers = _factors(whole, spreads / usual_spread, rates)
+            steps = _each(solvers, held.design.T @ missed - rates * walk.curves)
+            walk.take(steps)
+            if np.abs(steps).max() < NEAR_ENOUGH:
+                break
+        missed, spreads = held.missed(walk.curves)
+        folds = [held.folds == k for k in range(n_folds)]
+        by_fold = np.stack([held.design[fold].T @ missed[fold] for fold in folds])
+        return cls(penalties, rates, walk.curves, grams, spreads / usual_spread, by_fold)
+
+    def without(
+        self, held: _Held, out: NDArray[np.bool_], folds: tuple[int, int]
+    ) -> tuple[FloatArray, NDArray[np.intp]]:
+        """Return the curves of the other folds, and the places of those that did not settle.
+
+        To the end: what a curve has not unlearnt of the folds it leaves out would leak.
+        """
+        rest = self.grams.sum(axis=0) - self.grams[list(folds)].sum(axis=0)
+        solvers = _factors(rest, self.shares, self.rates)
+        curves = self.curves - _each(solvers, self.by_fold[list(folds)].sum(axis=0))
+        left, walk = np.arange(len(self.penalties)), _Steps(curves.copy())
+        for _ in range(MOST_CHORDS):
+            missed, _ = held.missed(walk.curves)
+            missed[out] = 0.0
+            rise = held.design.T @ missed - self.rates[:, left] * walk.curves
+            steps = _each([solvers[place] for place in left], rise)
+            walk.take(steps)
+            curves[:, left] = walk.curves
+            moving = np.abs(steps).max(axis=0) >= NEAR_ENOUGH
+            left = left[moving]
+            walk.keep(moving)
+            if not len(left):
+                break
+        return curves, left
+
+
+def _neighbours(n_folds: int) -> set[tuple[int, int]]:
+    """Return pairs of folds round in a circle: each is left out with the one before and after."""
+    return {(min(k, after), max(k, after)) for k in range(n_folds) for after in [(k + 1) % n_folds]}
+
+
+def _factors(gram: FloatArray, shares: FloatArray, rates: FloatArray) -> list[Any]:
+    """Return a solver a penalty: shares of a Gram, and the penalties."""
+    return [
+        cho_factor(gram * share + np.diag(rates[:, place]), check_finite=False)
+        for place, share in enumerate(shares)
+    ]
+
+
+class _Steps:
+    """Steps by an old Hessian, a column a curve, helped by what the last ones have shown.
+
+    Of all mixes of the last points, the one whose own step is shortest is ahead of them all
+    (Anderson's acceleration).
+    """
+
+    def __init__(self, curves: FloatArray) -> None:
+        self.curves = curves
+        self.past: list[tuple[FloatArray, FloatArray]] = []
+
+    def take(self, steps: FloatArray) -> None:
+        """Go on by a step for each curve."""
+        curves, ahead = self.curves, self.curves + steps
+        if self.past:
+            moved = np.stack([curves - old for old, _ in self.past])
+            changed = np.stack([steps - old for _, old in self.past])
+            products = np.einsum("ipk,jpk->kij", changed, changed)
+            sizes = np.einsum("kii->k", products)[:, None, None]
+            products += 1e-12 * np.maximum(sizes, 1e-300) * np.eye(len(self.past))
+            aims = np.einsum("ipk,pk->ki", changed, steps)
+            shares = np.linalg.solve(products, aims[..., None])[..., 0]
+            ahead = ahead - np.einsum("ki,ipk->pk", shares, moved + changed)
+        self.past = [(curves, steps), *self.past[: MOST_PAST - 1]]
+        self.curves = ahead
+
+    def keep(self, columns: NDArray[np.bool_]) -> None:
+        """Go on with some of the curves."""
+        self.curves = self.curves[:, columns]
+        self.past = [(old[:, columns], step[:, columns]) for old, step in self.past]
 
 
 def _each(solvers: list[Any], rises: FloatArray) -> FloatArray:
     """Return one step a column, each by its own solver."""
     return np.column_stack(
-        [cho_solve(solver, rises[:, place]) for place, solver in enumerate(solvers)]
+        [
+            cho_solve(solver, rises[:, place], check_finite=False)
+            for place, solver in enumerate(solvers)
+        ]
     )
 
 
@@ -363,36 +444,37 @@ def _fit_folds(
     size, n_folds = chosen.start.shape
     ridge = np.r_[0.0, np.ones(size - 1)][:, None] * chosen.penalties
     part = (n_folds - 1) / n_folds * weight / chosen.weight
-    solvers = [cho_factor(chosen.hessian * part + np.diag(ridge[:, k])) for k in range(n_folds)]
-    rough = True
-    coefficients = chosen.start.copy()
-    last = np.full(n_folds, np.inf)
+    solvers = _factors(chosen.hessian, np.full(n_folds, part), ridge)
+    rough, few_columns = True, size <= FEW_COLUMNS
+    walk, last = _Steps(chosen.start), np.full((2, n_folds), np.inf)
     for _ in range(MOST_STEPS):
-        rise = rows.sum_over_rows(_FoldScores(coefficients, folds, scale)).scores
-        steps = _each(solvers, rise - ridge * coefficients)
+        rise = rows.sum_over_rows(_FoldScores(walk.curves, folds, scale)).scores
+        steps = _each(solvers, rise - ridge * walk.curves)
         sizes = np.abs(steps).max(axis=0)
-        coefficients += steps
+        walk.take(steps)
         if (sizes < LAST_STEP).all():
             break
-        slow = (sizes > SLOW * last) & (sizes >= LAST_STEP)
-        if rough and (sizes.max() < ROUGHLY or slow.any()):
+        slow = (sizes > SLOW * last[0]) & (sizes >= LAST_STEP)
+        if rough and ((few_columns and sizes.max() < ROUGHLY) or slow.any()):
             # Near enough for one Hessian to serve every fold; each is a difference of sums.
-            middle = coefficients.mean(axis=1, keepdims=True)
+            middle = walk.curves.mean(axis=1, keepdims=True)
             grams = rows.sum_over_rows(_FoldGrams(middle, folds, scale)).grams
             hessians = grams.sum(axis=0) - grams
             solvers = [cho_factor(hessians[k] + np.diag(ridge[:, k])) for k in range(n_folds)]
-            rough, slow[:] = False, True
+            rough, slow[:], walk = False, True, _Steps(walk.curves)
         elif slow.any():
-            fresh = rows.sum_over_rows(_OwnGrams(coefficients, folds, scale, slow)).grams
+            fresh = rows.sum_over_rows(_OwnGrams(walk.curves, folds, scale, slow)).grams
             for k in np.flatnonzero(slow):
                 solvers[k] = cho_factor(fresh[k] + np.diag(ridge[:, k]))
-        last = np.where(slow, np.inf, sizes)
+            walk = _Steps(walk.curves)
+        last = np.stack([last[1], sizes])
+        last[:, slow] = np.inf
     else:
         raise ConvergenceError(
             f"the scores did not settle in {MOST_STEPS} passes: scale or drop columns with values "
             "far out, or give an estimator."
         )
-    return coefficients
+    return walk.curves
 
 
 class _OwnGrams:

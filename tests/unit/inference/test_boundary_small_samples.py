@@ -17,7 +17,7 @@ def _draw(n, p, seed):
 
 @pytest.fixture(scope="module", params=["boundary", "joint"])
 def results(request):
-    cases = [(n, p, seed) for n in (50, 100, 200) for p in (1, 2, 5) for seed in range(4)]
+    cases = [(n, p, seed) for n in (50, 200) for p in (1, 2, 5) for seed in range(2)]
     return [eo.asymmetry_test(*_draw(*case), method=request.param) for case in cases]
 
 
@@ -42,7 +42,7 @@ def test_results_are_valid_json(results):
 
 def test_flip_rates_are_rates(results):
     shown = [result for result in results if not result.withheld]
-    assert len(shown) > 5
+    assert len(shown) > 2
     for result in shown:
         assert 0 <= result.alpha < 1
         assert 0 <= result.beta < 1

@@ -36,7 +36,7 @@ def rare():
         for setting in atlas_settings("small", ["rare"], seed=3)
         if (setting.n_rows, setting.n_anchors, setting.tolerance) == (500, 8, 0.05)
     ]
-    return measure_atlas(settings, 30)[0]
+    return measure_atlas(settings, 10)[0]
 
 
 def test_the_small_atlas_has_every_world_and_noise():
@@ -49,7 +49,7 @@ def test_the_small_atlas_has_every_world_and_noise():
 @pytest.mark.parametrize("method", METHODS)
 def test_an_atlas_counts_what_rejection_rate_counts(rare, method):
     row = rows_of(rare, method=method, alpha=0.05)
-    size = {"n_rows": 500, "n_anchors": 8, "shared_tolerance": 0, "runs": 30, "seed": 3}
+    size = {"n_rows": 500, "n_anchors": 8, "shared_tolerance": 0, "runs": 10, "seed": 3}
     expected = rejection_rate("rare", UNEQUAL[0], method=method, **size)
     assert row["rejections"].tolist() == [expected.rejections]
 
@@ -65,7 +65,7 @@ def test_a_rejection_that_names_the_wrong_class_is_counted(rare):
     rows = rows_of(rare, alpha=0.05, beta=0.15)
     wrong = dict(zip(rows["method"].tolist(), rows["wrong_way"].tolist(), strict=True))
     # With rare positives these estimates nearly always say that positives are flipped more.
-    assert (wrong["extreme posteriors"], wrong["confident joint"]) == (30, 29)
+    assert min(wrong["extreme posteriors"], wrong["confident joint"]) >= 9
     assert wrong["boundary"] == wrong["joint"] == 0
 
 
@@ -75,7 +75,7 @@ def test_under_uniform_noise_there_is_no_wrong_way(rare):
 
 def test_two_processes_measure_the_same_atlas():
     settings = list(atlas_settings("small", ["paper"], seed=0))[:2]
-    one, two = (measure_atlas(settings, 25, workers=workers)[0] for workers in (1, 2))
+    one, two = (measure_atlas(settings, 6, workers=workers)[0] for workers in (1, 2))
     assert all(
         np.array_equal(one[name], two[name], equal_nan=one[name].dtype.kind == "f") for name in one
     )
