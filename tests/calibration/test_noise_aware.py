@@ -42,7 +42,7 @@ def test_power_against_class_conditional_noise(cell, expected):
 
 def test_repeated_rows_break_the_level_and_groups_restore_it():
     cell = Cell("rare", 500, 4, 0.1, 0.1)
-    runs, copies = 30, 4
+    runs, copies = 15, 4
     alone, grouped = np.zeros(2), np.zeros(2)
     for run in range(runs):
         X, y, anchors = cell.draw(13, run)
@@ -76,7 +76,7 @@ def test_joint_interval_on_clean_labels_is_narrow():
 
 def test_bootstrap_holds_the_level_in_small_samples():
     cell = Cell("rare", 300, 2, 0.15, 0.15)
-    runs, rejections = 30, 0
+    runs, rejections = 15, 0
     for run in range(runs):
         method = eo.Boundary("equal", "bootstrap", eo.Bootstrap(draws=99, seed=run))
         rejections += eo.asymmetry_test(*cell.draw(16, run), method=method).pvalue < 0.05
