@@ -24,6 +24,7 @@ BLURS = (0.0, 0.07, 0.15)
 ROWS = 500
 # How alike the cases of a stratum are: a Beta with these two counts in all.
 CONCENTRATION = 2.0
+SHARED = 0.05
 CRITICAL = stats.norm.isf(0.025)
 
 
@@ -39,12 +40,15 @@ class Cell:
     blur: float = 0.07
     looked_up: bool = False
     log_odds: float = 1.0  # above 1 an expert is surer than the case allows
+    lean: str = ""  # all answers are off the same way, by up to SHARED ("within") or just that
 
     @property
     def name(self) -> str:
         answers = "looked up" if self.looked_up else f"stated, blur {self.blur:g}"
         if self.log_odds != 1:
             answers += f", log-odds x {self.log_odds:g}"
+        if self.lean:
+            answers += f", lean {self.lean}"
         flips = f"{self.alpha:g}/{self.beta:g}"
         return f"{self.shape:<9} m={self.n_cases:<4} S={self.n_strata} flips={flips:<10} {answers}"
 
@@ -75,11 +79,15 @@ class Cell:
             eta = sure / (sure + (1 - np.clip(eta, 1e-9, 1 - 1e-9)) ** self.log_odds)
         # A blur that leaves the mean as it is, also near 0 and 1.
         reach = np.minimum(np.minimum(eta, 1 - eta), self.blur * np.sqrt(3))
-        return eta + rng.uniform(-1, 1, eta.shape) * reach
+        said = eta + rng.uniform(-1, 1, eta.shape) * reach
+        if not self.lean:
+            return said
+        return np.clip(said + SHARED * (rng.uniform(-1, 1) if self.lean == "within" else 1), 0, 1)
 
     def judge(self, seed: int, runs: range) -> np.ndarray:
         """Count how often equal flips are rejected, and how often the truth is."""
-        statistic = LineStatistic.of(together([self.draw(seed, run) for run in runs]))
+        drawn = together([self.draw(seed, run) for run in runs])
+        statistic = LineStatistic.of(drawn, SHARED if self.lean else 0.0)
         z = statistic(np.array([0.0, self.beta - self.alpha]))
         return (np.abs(z) > CRITICAL).sum(axis=0)
 
@@ -112,6 +120,15 @@ OVERCONFIDENT = [
 ]
 
 
+LEANING = [
+    Cell(shape, m, size, rate, rate, lean=lean)
+    for shape in SHAPES
+    for m, size in DESIGNS[1:]
+    for rate in (0.1, 0.25)
+    for lean in ("within", "at the edge")
+]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
@@ -141,6 +158,11 @@ def main() -> int:
         print("An overconfident expert (reported, no bound)")
         for cell in OVERCONFIDENT:
             print(f"  {cell.name:<60} {counted(cell)[0] / runs:.3f}", flush=True)
+        print(f"All answers lean by up to {SHARED:g}, which is allowed for (edge: no bound)")
+        for cell in LEANING:
+            rejected = counted(cell)[0]
+            failures += cell.lean == "within" and rejected > most
+            print(f"  {cell.name:<60} {rejected / runs:.3f}", flush=True)
     print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")
     return int(failures > 0)
 
