@@ -37,6 +37,7 @@ LINES = {
     "contour": "contour rows.csv --label y --features a,b --anchors stated.csv",
     "multiclass": "multiclass three.csv --label kind --anchors between.csv --features a,b",
     "confusion": "multiclass three.csv --true true --given kind",
+    "scores": "scores rows.csv --label y --features a,b --out s.csv",
     "plan": "plan --variance 0.9 --rows 999 --variance-rows 99 --anchors 9 --alpha 0.1 --beta 0.3",
     "plan of a world": "plan --world paper --rows 9 --anchors 0 --alpha 0.1 --beta 0.3",
     "study paper": "study paper --out rows.csv",

@@ -12,6 +12,7 @@ from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.output import BAD_INPUT, INTERRUPTED, guarded, prepare_streams, tell
 from evenodds.cli.plan import run_plan
 from evenodds.cli.prior import run_prior
+from evenodds.cli.scores import run_scores
 from evenodds.cli.study import study
 from evenodds.cli.test import run_test
 from evenodds.errors import shortened
@@ -67,6 +68,7 @@ app.command("audit")(run_audit)
 app.command("prior")(run_prior)
 app.command("contour")(run_contour)
 app.command("multiclass")(run_multiclass)
+app.command("scores")(run_scores)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")
 app.command("elicit")(run_elicit)

@@ -606,8 +606,7 @@ def out_of_fold_scores(
     rng = np.random.default_rng(check_whole(seed, "seed"))
     if estimator is None:
         rows = read_data(X, y, positive=positive, sample_weight=sample_weight, groups=groups)
-        known = rows.sum_over_rows(_Known()).ordered()
-        return ridge_scores(rows, _divided(*known, n_folds, rng), progress)
+        return score_rows(rows, n_folds, rng, progress)
     if sample_weight is not None:
         raise InputError(
             "sample_weight is for the default model: leave estimator out, or give the estimator "
@@ -618,6 +617,14 @@ def out_of_fold_scores(
     if ids is not None and len(ids) != len(labels):
         raise InputError(f"groups has {len(ids):,} values but y has {len(labels):,} labels.")
     return estimator_scores(estimator, X, labels, _divided(labels, ids, n_folds, rng), progress)
+
+
+def score_rows(
+    rows: Rows, n_folds: int, rng: np.random.Generator, progress: Progress | None = None
+) -> FloatArray:
+    """Return the out-of-fold probability of the positive label for each row, by our own model."""
+    known = rows.sum_over_rows(_Known()).ordered()
+    return ridge_scores(rows, _divided(*known, n_folds, rng), progress)
 
 
 class _Known:
