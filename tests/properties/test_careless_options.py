@@ -13,6 +13,7 @@ from typer.models import OptionInfo
 
 from evenodds.cli.main import app, run
 from evenodds.cli.study import study
+from evenodds.inference.line.cases import choose_cases
 from evenodds.noise import ClassConditionalNoise
 from evenodds.simulation.worlds import two_bells
 
@@ -38,6 +39,8 @@ LINES = {
     "multiclass": "multiclass three.csv --label kind --anchors between.csv --features a,b",
     "confusion": "multiclass three.csv --true true --given kind",
     "scores": "scores rows.csv --label y --features a,b --out s.csv",
+    "cases": "cases rows.csv --label y --scores s.npy --out c.csv --cases 24 --strata 2",
+    "line": "line rows.csv --label y --scores s.npy --answers said.csv --kind probability",
     "plan": "plan --variance 0.9 --rows 999 --variance-rows 99 --anchors 9 --alpha 0.1 --beta 0.3",
     "plan of a world": "plan --world paper --rows 9 --anchors 0 --alpha 0.1 --beta 0.3",
     "study paper": "study paper --out rows.csv",
@@ -95,6 +98,12 @@ def write_files(folder):
     rows[["a", "b"]][:3].assign(between=pairs).to_csv(folder / "between.csv", index=False)
     audit = {"true": rows["y"], "given": rows["y"].to_list()[::-1], "who": np.arange(N_ROWS) % 9}
     pd.DataFrame(audit).to_csv(folder / "audit.csv", index=False)
+    scores = 1 / (1 + np.exp(-X[:, 0]))
+    np.save(folder / "s.npy", scores)
+    cases = choose_cases(scores, n_cases=24)
+    cases.save(folder / "said.json")
+    stated = pd.DataFrame({"row": cases.rows, "stated": scores[cases.rows]})
+    stated.to_csv(folder / "said.csv", index=False)
 
 
 def ended(line, monkeypatch):

@@ -8,6 +8,7 @@ import typer
 from evenodds.cli.audit import run_audit
 from evenodds.cli.contour import run_contour
 from evenodds.cli.elicit import run_elicit
+from evenodds.cli.line import run_cases, run_line
 from evenodds.cli.multiclass import run_multiclass
 from evenodds.cli.output import BAD_INPUT, INTERRUPTED, guarded, prepare_streams, tell
 from evenodds.cli.plan import run_plan
@@ -69,6 +70,8 @@ app.command("prior")(run_prior)
 app.command("contour")(run_contour)
 app.command("multiclass")(run_multiclass)
 app.command("scores")(run_scores)
+app.command("cases")(run_cases)
+app.command("line")(run_line)
 app.command("plan")(run_plan)
 app.add_typer(study, name="study")
 app.command("elicit")(run_elicit)

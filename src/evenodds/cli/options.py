@@ -10,6 +10,7 @@ CurveMethod = Literal["boundary", "joint", "wald"]  # those that fit one curve t
 Drawn = Literal["random", "true", "given"]  # how audited rows were chosen
 Rung = Literal["clean", "uniform", "class-conditional"]  # noise a pipeline may insist on
 Gate = Literal["reject", "equivalence"]
+AnswerKind = Literal["probability", "looked-up"]  # what an expert states of a case
 
 Data = Annotated[
     list[str],
@@ -31,6 +32,17 @@ Formula = Annotated[
 Probabilities = Annotated[
     str | None,
     typer.Option(help="Column of predicted probabilities, the only feature; not with toss-ups."),
+]
+Scores = Annotated[
+    str,
+    typer.Option(
+        help="Column of out-of-fold scores, or a file of them (.parquet, .csv, .npy), as evenodds "
+        "scores writes one."
+    ),
+]
+Kind = Annotated[
+    AnswerKind | None,
+    typer.Option(help="Whether answers are stated probabilities, or the looked-up truth."),
 ]
 Missing = Annotated[
     Literal["refuse", "drop"], typer.Option(help="What to do with rows that lack a value.")

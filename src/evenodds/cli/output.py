@@ -225,15 +225,19 @@ def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
 def _refuse_margin(result: Any, wanted: Delivery) -> None:
     """Refuse a gate that no number of rows could pass."""
     from evenodds.errors import InputError
+    from evenodds.inference.line.result import LineTestResult
     from evenodds.inference.results import AsymmetryTestResult
-    from evenodds.report.asymmetry import refused_margin
+    from evenodds.report import asymmetry, line
 
     if wanted.gate != "equivalence" or wanted.margin is None:
         return
+    why = None
     if isinstance(result, AsymmetryTestResult):
-        why = refused_margin(result, wanted.margin, wanted.significance)
-        if why is not None:
-            raise InputError(why)
+        why = asymmetry.refused_margin(result, wanted.margin, wanted.significance)
+    elif isinstance(result, LineTestResult):
+        why = line.refused_margin(result, wanted.margin, wanted.significance)
+    if why is not None:
+        raise InputError(why)
 
 
 def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:

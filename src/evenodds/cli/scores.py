@@ -59,7 +59,10 @@ def run_scores(
     for line in summary(rows, scores, folds):
         print(line)
     asked = shlex.join([*data, "--label", rows.label_names[0], "--scores", str(out)])
-    print(f"Next: evenodds elicit {asked} --out answers.json")
+    if len(data) == 1 and Path(data[0]).is_file():
+        print(f"Next: evenodds elicit {asked} --out answers.json")
+    else:
+        print(f"Next: evenodds cases {asked} --out cases.csv")
 
 
 def check_scores_file(path: Path, data: list[str], option: str = "--out") -> None:

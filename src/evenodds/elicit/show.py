@@ -68,6 +68,8 @@ Kind = Literal["number", "words", "text", "picture", "missing"]
 LONG = 60
 NOT_RECORDED = "not recorded"
 NO_PICTURE = "picture not available"
+# More columns than this are not shown unless they are named.
+MOST_SHOWN = 30
 # A column with at most this many values that fixes every label is the label under another name.
 FEW_VALUES = 20
 
@@ -146,7 +148,7 @@ def _number(value: float | Decimal) -> str:
 
 
 def choose_columns(
-    table: "pa.Table", label: str, show: tuple[str, ...], source: Path
+    table: "pa.Table", label: str, show: tuple[str, ...], source: object
 ) -> tuple[str, ...]:
     """Return the columns to show, refusing the label and what gives it away."""
     for name in show:
@@ -162,6 +164,31 @@ def choose_columns(
             "only. Choose what to show with --show."
         )
     return show
+
+
+def choose_shown(
+    table: "pa.Table",
+    label: str,
+    hidden: Iterable[str],
+    show: tuple[str, ...] | None,
+    source: object,
+) -> tuple[str, ...]:
+    """Return the columns to show of cases along a score: those named, or all but the hidden."""
+    never = [label, *hidden]
+    if show is None:
+        show = tuple(name for name in table.column_names if name not in never)
+        if not 0 < len(show) <= MOST_SHOWN:
+            raise InputError(
+                f"{source} has {len(show)} columns that could be shown: name with --show what an "
+                "expert judges a case by."
+            )
+    telling = [name for name in hidden if name in show and name in table.column_names]
+    if telling:
+        raise InputError(
+            f"--show names {telling[0]!r}, which holds scores, weights or groups: experts judge a "
+            "case without them."
+        )
+    return choose_columns(table, label, show, source)
 
 
 def _tells_the_label(table: "pa.Table", name: str, label: str) -> bool:

@@ -171,6 +171,18 @@ def _next_steps(result: LineTestResult, significance: float) -> list[str]:
     ]
 
 
+def refused_margin(result: LineTestResult, margin: float, significance: float) -> str | None:
+    """Return why a gate of this margin could never pass; None where it could."""
+    smallest = result.smallest_margin
+    if margin >= smallest or result.equivalence(margin).pvalue < significance:
+        return None
+    return (
+        f"--margin is {margin:g} but an expert who may lean by ±{result.shared_tolerance:g} cannot "
+        "show that, however many cases are judged: give a margin above "
+        f"{wording.rounded_up(smallest):g}, or claim less lean (--shared-tolerance)."
+    )
+
+
 def _assumptions(result: LineTestResult) -> list[Assumption]:
     honest = (
         "The looked-up label is right."

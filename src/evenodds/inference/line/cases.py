@@ -86,14 +86,17 @@ class Cases:
 
     def save(self, path: str | Path) -> Path:
         """Write the record as JSON; the file appears whole or not at all."""
+        with whole_file(Path(path)) as file:
+            file.write(json.dumps(self.to_dict(), indent=1))
+        return Path(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON knows it."""
         record: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **asdict(self)}
-        plain = {
+        return {
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in record.items()
         }
-        with whole_file(Path(path)) as file:
-            file.write(json.dumps(plain, indent=1))
-        return Path(path)
 
     @classmethod
     def read(cls, path: str | Path) -> "Cases":

@@ -1,0 +1,410 @@
+"""`evenodds cases` and `evenodds line`: rows to judge along a score, and the test on answers."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenodds.cli import options
+from evenodds.cli.output import Delivery, check_output, deliver, guarded, name_data, tell
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evenodds.inference.line.judged import JudgedCases
+    from evenodds.inference.line.result import LineTestResult
+    from evenodds.inference.results import Diagnostic
+    from evenodds.rows.base import Block
+    from evenodds.validation import FloatArray
+
+# What a file of scores is called; any other name is that of a column.
+SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
+
+
+@guarded
+def run_cases(
+    data: options.Data,
+    label: Annotated[str, typer.Option(help="Column of given labels, which is left out.")],
+    scores: options.Scores,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Sheet to write, .csv, with an empty column to fill in; the draw is written "
+            "beside it, as .json."
+        ),
+    ],
+    cases: Annotated[int, typer.Option(help="How many rows to judge.")] = 60,
+    strata: Annotated[
+        int | None, typer.Option(help="Strata of the score. Default: 5 for 60 cases.")
+    ] = None,
+    show: Annotated[
+        str | None, typer.Option(help="Columns to show, as a,b,c. Default: all but the label.")
+    ] = None,
+    positive: options.Positive = None,
+    weight: options.Weight = None,
+    group: options.Group = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+) -> None:
+    """Draw rows along a score for an expert to judge in a spreadsheet.
+
+    The expert fills in the column 'stated' from the top down: how likely the case is truly
+    positive, from 0 to 1, or the truth where it was looked up. evenodds elicit asks the same on
+    a page; evenodds line tests the answers.
+    """
+    from evenodds.cli.input import split_names
+    from evenodds.elicit.show import choose_shown
+    from evenodds.errors import InputError
+    from evenodds.files import write_csv
+    from evenodds.inference.line.cases import FEWEST_CASES, FEWEST_STRATA, choose_cases
+    from evenodds.inference.line.judged import ROW, STATED
+    from evenodds.validation import check_whole
+
+    check_whole(cases, "--cases", at_least=FEWEST_CASES)
+    if strata is not None:
+        check_whole(strata, "--strata", at_least=FEWEST_STRATA)
+    check_whole(seed, "--seed")
+    record = out.with_suffix(".json")
+    if out.suffix.lower() != ".csv":
+        raise InputError(f"--out {out} must end in '.csv': a spreadsheet reads it.")
+    for path in (out, record):
+        check_output(path, "--out", data)
+        if path.exists():
+            raise InputError(f"{path} exists and may hold answers: name another --out.")
+    read = read_scored(
+        data, label, scores, weight=weight, group=group, positive=positive, everything=True
+    )
+    hidden = [name for name in (scores, weight, group) if name is not None]
+    shown = choose_shown(read.table, label, hidden, split_names(show, "--show"), read.name)
+    clash = [name for name in shown if name == ROW or name.lower().startswith(STATED)]
+    if clash:
+        raise InputError(f"the sheet has a column {clash[0]!r} of its own: leave it out of --show.")
+    drawn = choose_cases(
+        read.scores,
+        n_cases=cases,
+        n_strata=strata,
+        groups=read.block.groups,
+        sample_weight=read.block.weights,
+        seed=seed,
+    )
+    rows = read.table.select(list(shown)).take(drawn.rows).to_pylist()
+    drawn.save(record)
+    write_csv(
+        out,
+        [ROW, *shown, STATED],
+        ((row, *values.values(), None) for row, values in zip(drawn.rows, rows, strict=True)),
+    )
+    for path in (out, record):
+        tell(f"wrote {path}")
+    print(
+        f"{len(drawn)} rows drawn in {drawn.n_strata} strata of the score. Fill in {STATED!r} from "
+        f"the top down: how likely each is truly {read.positive!r}, from 0 to 1; or look the "
+        f"truth up and write {read.positive!r} or {read.negative!r}."
+    )
+    again = {"--positive": positive, "--weight": weight, "--group": group}
+    same = [word for pair in again.items() if pair[1] is not None for word in pair]
+    asked = [*data, "--label", label, "--scores", scores, *same, "--answers", str(out)]
+    print(f"Next: evenodds line {shlex.join(asked)} --kind probability (or looked-up)")
+
+
+@guarded
+def run_line(
+    data: options.Data,
+    label: Annotated[str, typer.Option(help="Column of given labels.")],
+    scores: options.Scores,
+    answers: Annotated[
+        Path,
+        typer.Option(
+            help="Answers: the .json of evenodds elicit, or a table with columns row and stated "
+            "(stated_NAME for several experts)."
+        ),
+    ],
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="With a table of answers: the draw. Default: its name with .json."),
+    ] = None,
+    kind: options.Kind = None,
+    expert: Annotated[
+        str | None, typer.Option(help="Whose answers count, as a,b. Default: everybody's.")
+    ] = None,
+    alternative: options.Alternative = "two-sided",
+    positive: options.Positive = None,
+    shared_tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="How far an expert may lean the same way in every answer. Default: 0.05 for "
+            "probabilities, 0 for looked-up answers."
+        ),
+    ] = None,
+    weight: options.Weight = None,
+    group: options.Group = None,
+    significance: options.Significance = 0.05,
+    output_format: options.Format = "text",
+    gate: options.GateCondition = None,
+    margin: options.Margin = None,
+    report: options.Report = None,
+) -> None:
+    """Test whether one class is flipped more often, by cases judged along a score.
+
+    For embeddings, boosted trees or many columns. Cases are drawn by evenodds elicit --scores (a
+    page) or by evenodds cases (a sheet).
+
+    Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
+    """
+    from evenodds.cli.input import split_names
+
+    others = [*data, str(answers), scores, *([] if cases is None else [str(cases)])]
+    wanted = Delivery(output_format, significance, others, report, gate, margin)
+    judged = _read_page(answers, cases, kind)
+    about = None if judged is None else judged.about
+    if about is not None:
+        _refuse_other_options(about, answers, label=label, positive=positive, weight=weight)
+    read = read_scored(
+        data,
+        label,
+        scores,
+        weight=weight,
+        group=group,
+        positive=positive if about is None else about.positive,
+        also=() if about is None else about.shown,
+    )
+    if judged is None:
+        judged = _read_sheet(answers, cases, kind, (read.negative, read.positive))
+    elif about is not None:
+        _refuse_other_data(read, about, judged, answers)
+    names = split_names(expert, "--expert")
+    judged = judged if names is None else judged.of(names)
+    result = judge_answers(read, judged, alternative=alternative, shared_tolerance=shared_tolerance)
+    deliver(result, wanted, name=name_data(data, label))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """Labels, weights and groups of a table, and a score of each row."""
+
+    table: "pa.Table"
+    block: "Block"  # its only feature is the score
+    positive: Any
+    negative: Any
+    name: str
+
+    @property
+    def scores(self) -> "FloatArray":
+        """The score of each row."""
+        values: FloatArray = self.block.features[:, 0]
+        return values
+
+    @property
+    def labels(self) -> Any:
+        """The given label of each row, as the file has it."""
+        import numpy as np
+
+        both = np.array([self.negative, self.positive], dtype=object)
+        return both[self.block.labels.astype(int)]
+
+
+def read_scored(
+    sources: list[str],
+    label: str,
+    scores: str,
+    *,
+    weight: str | None = None,
+    group: str | None = None,
+    positive: str | None = None,
+    also: Sequence[str] = (),
+    everything: bool = False,
+) -> ScoredRows:
+    """Read labels, weights, groups and `also` other columns, and scores of a column or a file."""
+    import pyarrow as pa
+
+    from evenodds.errors import InputError
+    from evenodds.rows.base import refuse_missing
+    from evenodds.rows.memory import free_name
+    from evenodds.rows.open_table import open_table
+    from evenodds.rows.table_rows import Reading, read_table
+    from evenodds.rows.tables import hold, kind_of
+    from evenodds.validation import check_column
+
+    of_file = Path(scores).suffix.lower() in SCORE_FILES
+    values = read_scores_file(Path(scores)) if of_file else None
+    source = sources[0] if len(sources) == 1 else sources
+    named = [name for name in (label, weight, group) if name is not None]
+    wanted: list[str] = []
+    mixed: set[str] = set()
+
+    def choose(names: tuple[str, ...]) -> list[str]:
+        for name in (*named, *also):
+            check_column(name, names, source)
+        if not of_file:
+            advice = " Or name a file of scores, as evenodds scores writes one."
+            check_column(scores, names, source, advice=advice)
+        own = () if of_file else (scores,)
+        wanted[:] = names if everything else dict.fromkeys((*named, *also, *own))
+        mixed.update({*wanted} - {weight, *own})
+        return wanted
+
+    opened = open_table(source, choose, text_if_mixed=mixed)
+    table = pa.Table.from_batches([batch for _, batch in opened.batches(wanted)])
+    if not of_file and kind_of(table[scores].type) != "number":
+        raise InputError(f"column {scores!r} of {opened.name} holds no numbers, so no scores.")
+    if values is not None and len(values) != table.num_rows:
+        raise InputError(
+            f"{scores} has {len(values):,} scores but {opened.name} has {table.num_rows:,} rows: "
+            "give one score a row, in the same order."
+        )
+    held = table.select(list(dict.fromkeys([*named, *([] if of_file else [scores])])))
+    column = scores
+    if values is not None:
+        column = free_name("scores", tuple(held.column_names))
+        held = held.append_column(column, [values])
+    parts = {"y": label, "sample_weight": weight, "groups": group}
+    reading = Reading.of(parts, {"features": (column,), "positive": positive})
+    reading.needed(tuple(held.column_names), opened.name)
+    rows = read_table(hold(held, opened.name, opened.counted), reading)
+    refuse_missing(rows)
+    return ScoredRows(table, rows.to_memory(), rows.positive, rows.negative, opened.name)
+
+
+def read_scores_file(path: Path) -> "FloatArray":
+    """Read a file of scores: its column `score`, its only column, or an array."""
+    import numpy as np
+
+    from evenodds.cli.scores import COLUMN
+    from evenodds.errors import InputError
+    from evenodds.inference.line.cases import read_scores
+    from evenodds.rows.anchor_points import whole
+    from evenodds.rows.open_table import map_npy, open_table
+    from evenodds.rows.tables import kind_of
+    from evenodds.validation import join_quoted
+
+    if not path.is_file():
+        raise InputError(f"there is no file of scores {path}.")
+    if path.suffix.lower() == ".npy":
+        array = np.array(map_npy(path))
+        return read_scores(array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array)
+    table = whole(open_table(path))
+    names = table.column_names
+    if COLUMN not in names and len(names) > 1:
+        raise InputError(
+            f"{path} has columns {join_quoted(names)} but none called {COLUMN!r}: name the one "
+            "with the scores so."
+        )
+    column = table[COLUMN if COLUMN in names else names[0]]
+    if kind_of(column.type) != "number" or column.null_count:
+        raise InputError(f"{path} must hold a number for every row, its score, and nothing else.")
+    return read_scores(column.to_numpy())
+
+
+def _read_page(answers: Path, cases: Path | None, kind: str | None) -> "JudgedCases | None":
+    """Return what the page wrote; None where answers are a sheet."""
+    from evenodds.errors import InputError
+    from evenodds.inference.line.judged import JudgedCases
+
+    if answers.suffix.lower() != ".json":
+        return None
+    judged = JudgedCases.read(answers)
+    if cases is not None:
+        raise InputError(f"--cases is needless: {answers} holds its own draw. Leave it out.")
+    if kind is not None and kind != judged.kind:
+        raise InputError(
+            f"--kind is {kind!r} but {answers} holds answers of the kind {judged.kind!r}, as they "
+            "were asked for."
+        )
+    return judged
+
+
+def _read_sheet(
+    answers: Path, cases: Path | None, kind: Any, classes: tuple[Any, Any]
+) -> "JudgedCases":
+    """Return what a table of answers says, by the draw beside it."""
+    from evenodds.errors import InputError
+    from evenodds.inference.line.cases import Cases
+    from evenodds.inference.line.judged import read_sheet
+
+    if kind is None:
+        raise InputError(
+            "--kind is missing: say 'probability' where each answer is how likely the case is "
+            "truly positive, 'looked-up' where it is the truth. Guesses of yes or no are neither."
+        )
+    draw = answers.with_suffix(".json") if cases is None else cases
+    if cases is None and not draw.is_file():
+        raise InputError(
+            f"--cases is missing: name the draw that {answers} was made from, as evenodds cases or "
+            "choose_cases(...).save(path) wrote it."
+        )
+    return read_sheet(answers, Cases.read(draw), kind, classes)
+
+
+def _refuse_other_options(about: Any, answers: Path, **wished: str | None) -> None:
+    """Refuse a label, a class or weights that the answers are not about."""
+    from evenodds.errors import InputError
+
+    for option, now in wished.items():
+        then = getattr(about, option)
+        if now != then and not (option == "positive" and now is None):
+            started = f"--{option} {then}" if then else f"no --{option}"
+            raise InputError(
+                f"{answers} was made with {started}, not {now or 'without'}: give the same here."
+            )
+
+
+def _refuse_other_data(read: ScoredRows, about: Any, judged: "JudgedCases", answers: Path) -> None:
+    """Refuse rows that are not those that experts were shown."""
+    from evenodds.elicit.plan import fingerprint
+    from evenodds.errors import InputError
+
+    rows = tuple(judged.cases.rows.tolist())
+    if judged.cases.n_rows == read.table.num_rows:
+        table = read.table.select([*about.shown, about.label])
+        if fingerprint(table, about.label, rows) == about.digest:
+            return
+    raise InputError(
+        f"{answers} holds answers about other rows than those of {read.name}: give the data that "
+        "experts were shown, in the same order."
+    )
+
+
+def judge_answers(
+    read: ScoredRows, judged: "JudgedCases", *, alternative: Any, shared_tolerance: float | None
+) -> "LineTestResult":
+    """Test answers of either kind, and say what else is known of them."""
+    from evenodds.inference.line.line_test import line_test
+
+    result = line_test(
+        read.scores,
+        read.labels,
+        judged.cases,
+        judged.stated,
+        answers=judged.kind,
+        positive=read.positive,
+        alternative=alternative,
+        shared_tolerance=shared_tolerance,
+        sample_weight=read.block.weights,
+        groups=read.block.groups,
+    )
+    return replace(result, diagnostics=(*result.diagnostics, *_notes(judged, result.n_cases)))
+
+
+def _notes(judged: "JudgedCases", n_used: int) -> "list[Diagnostic]":
+    """Say which answers were not used, and how well repeats agree."""
+    from evenodds.inference.results import Diagnostic
+
+    notes = []
+    more = {name: n for name, n in judged.n_answers.items() if n > n_used}
+    if more:
+        fewest = min(judged.n_answers, key=lambda name: judged.n_answers[name])
+        message = (
+            f"{fewest!r} answered {n_used} cases and others up to {max(more.values())}: only cases "
+            "that all experts answered count. --expert leaves somebody out."
+        )
+        notes.append(Diagnostic(name="unused answers", message=message, concern=True))
+    apart = judged.repeat_difference
+    if apart is not None:
+        message = (
+            f"{len(judged.repeats)} cases were judged twice; the two answers differ by {apart:.2f} "
+            "on average."
+        )
+        notes.append(Diagnostic(name="repeats", message=message, concern=False))
+    return notes

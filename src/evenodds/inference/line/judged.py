@@ -1,0 +1,286 @@
+"""What experts said of cases, kept with the draw: the file between a page or a sheet and a test."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from evenodds.errors import InputError
+from evenodds.files import whole_file
+from evenodds.inference.line.cases import Answers, Cases
+from evenodds.rows.anchor_points import whole
+from evenodds.rows.labels import plain
+from evenodds.rows.open_table import open_table
+from evenodds.validation import FloatArray, check_choice, check_column, join_quoted, near_misses
+
+SCHEMA_VERSION = 1
+# Columns of a sheet: the number of a row, and answers, of each expert where there are several.
+ROW, STATED = "row", "stated"
+NOTHING = ("", "None", "nan")
+KEYS = ("schema_version", "kind", "label", "negative", "positive", "weight", "shown", "digest")
+PARTS = (*KEYS, "cases", "answers", "repeats")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """The data that a page showed: to tell them from others, and which class was asked about.
+
+    Attributes
+    ----------
+    label, negative, positive : str
+        Column of given labels, and its two classes; answers are about the positive one.
+    weight : str or None
+        Column of weights that cases were drawn by.
+    shown : tuple of str
+        Columns that experts saw.
+    digest : str
+        Fingerprint of what was shown.
+    """
+
+    label: str
+    negative: str
+    positive: str
+    weight: str | None
+    shown: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A case that was judged once more, which is compared and never counted."""
+
+    expert: str
+    row: int
+    stated: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCases:
+    """Cases, and what experts said of them.
+
+    Attributes
+    ----------
+    cases : Cases
+        The draw.
+    kind : {"probability", "looked-up"}
+        What the answers are.
+    experts : tuple of str
+        Who answered.
+    stated : array of shape (cases, experts)
+        What each said of each case, in the order of ``cases.rows``; nan where nothing yet.
+    repeats : tuple of Repeat
+        Cases that came back.
+    about : About, optional
+        The data that were shown; a sheet filled in by hand does not tell.
+    """
+
+    cases: Cases
+    kind: Answers
+    experts: tuple[str, ...]
+    stated: FloatArray
+    repeats: tuple[Repeat, ...] = ()
+    about: About | None = None
+
+    def __post_init__(self) -> None:
+        for expert, said in zip(self.experts, self.stated.T, strict=True):
+            known = ~np.isnan(said)
+            gaps = np.flatnonzero(known[1:] & ~known[:-1])
+            if len(gaps):
+                gap = int((~known).argmax())
+                raise InputError(
+                    f"{expert!r} has no answer for row {self.cases.rows[gap]}, case {gap + 1} of "
+                    f"{len(said)}, but has some for later ones: cases may be left out at the end "
+                    "only, for whoever skips the hard ones changes the answer."
+                )
+
+    @property
+    def n_answers(self) -> dict[str, int]:
+        """How many cases each expert has answered."""
+        counts = (~np.isnan(self.stated)).sum(axis=0).tolist()
+        return dict(zip(self.experts, counts, strict=True))
+
+    @property
+    def repeat_difference(self) -> float | None:
+        """How far two answers of one expert to one case differ on average; None without any."""
+        place = {int(row): number for number, row in enumerate(self.cases.rows)}
+        apart = [
+            abs(again.stated - self.stated[place[again.row], self.experts.index(again.expert)])
+            for again in self.repeats
+            if again.expert in self.experts
+        ]
+        return float(np.mean(apart)) if apart else None
+
+    def of(self, experts: Sequence[str]) -> "JudgedCases":
+        """Return the answers of some experts."""
+        for name in experts:
+            if name not in self.experts:
+                raise InputError(f"no answers are by {name!r}; {_experts_near(name, self.experts)}")
+        kept = [self.experts.index(name) for name in experts]
+        return replace(self, experts=tuple(experts), stated=self.stated[:, kept])
+
+    def save(self, path: str | Path, *, private: bool = False) -> Path:
+        """Write all of it as JSON; the file appears whole or not at all."""
+        if self.about is None:
+            raise InputError("answers from a sheet are kept in the sheet.")
+        about = {name: getattr(self.about, name) for name in KEYS[2:]}
+        columns = (
+            [None if np.isnan(value) else value for value in said]
+            for said in self.stated.T.tolist()
+        )
+        record = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": self.kind,
+            **about,
+            "cases": self.cases.to_dict(),
+            "answers": dict(zip(self.experts, columns, strict=True)),
+            "repeats": [
+                {"expert": one.expert, "row": one.row, "stated": one.stated} for one in self.repeats
+            ],
+        }
+        with whole_file(Path(path), private=private) as file:
+            file.write(json.dumps(record, indent=1, ensure_ascii=False))
+        return Path(path)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "JudgedCases":
+        """Read what `save`, or the page of ``evenodds elicit``, wrote."""
+        try:
+            record = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+            raise InputError(f"{path} cannot be read as answers: {error}") from None
+        if isinstance(record, dict) and "edges" in record:
+            raise InputError(
+                f"{path} holds cases and no answers: give the sheet of answers as --answers, and "
+                "this file as --cases."
+            )
+        if not isinstance(record, dict) or set(record) != set(PARTS):
+            raise InputError(
+                f"{path} is no file of answers: evenodds elicit with --scores writes one."
+            )
+        if record["schema_version"] != SCHEMA_VERSION:
+            raise InputError(
+                f"{path} is of schema version {record['schema_version']!r} but this version of "
+                f"evenodds reads {SCHEMA_VERSION}."
+            )
+        return cls._of_record(record, path)
+
+    @classmethod
+    def _of_record(cls, record: dict[str, Any], path: str | Path) -> "JudgedCases":
+        cases = Cases.from_dict(record["cases"], f"the draw in {path}")
+        kind: Answers = check_choice(  # type: ignore[assignment]
+            record["kind"], f"the kind of answers in {path}", get_args(Answers)
+        )
+        try:
+            answers = {str(name): np.array(said, float) for name, said in record["answers"].items()}
+            repeats = tuple(
+                Repeat(str(one["expert"]), int(one["row"]), float(one["stated"]))
+                for one in record["repeats"]
+            )
+            about = {name: record[name] for name in KEYS[2:]}
+            told = About(**{**about, "shown": tuple(map(str, record["shown"]))})
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise InputError(f"{path} is damaged: its answers cannot be read.") from None
+        known = set(cases.rows.tolist())
+        if any(said.shape != cases.rows.shape for said in answers.values()) or any(
+            one.row not in known or one.expert not in answers for one in repeats
+        ):
+            raise InputError(f"{path} is damaged: its answers do not fit its cases.")
+        if not answers:
+            raise InputError(f"{path} holds no answers yet.")
+        return cls(
+            cases=cases,
+            kind=kind,
+            experts=tuple(answers),
+            stated=np.column_stack([*answers.values()]),
+            repeats=repeats,
+            about=told,
+        )
+
+
+def _experts_near(name: str, experts: Sequence[str]) -> str:
+    return near_misses(name, experts).replace("the columns are", "answers are by")
+
+
+def read_sheet(
+    path: str | Path, cases: Cases, kind: Answers, classes: tuple[Any, Any]
+) -> JudgedCases:
+    """Read answers from a table: a column ``row``, and ``stated`` or ``stated_NAME`` an expert.
+
+    Looked-up answers may be 0 and 1, or the two `classes`, the negative one first. Other columns
+    are left alone, and rows without an answer count as not answered.
+    """
+    mixed: set[str] = set()
+
+    def choose(names: tuple[str, ...]) -> tuple[str, ...]:
+        check_column(ROW, names, path, why=" to say which row an answer is about")
+        wanted = tuple(name for name in names if name.lower().startswith(STATED))
+        if not wanted:
+            raise InputError(
+                f"{path} has no column {STATED!r} of answers; {near_misses(STATED, names)}"
+            )
+        mixed.update((ROW, *wanted))
+        return (ROW, *wanted)
+
+    table = whole(open_table(path, choose, text_if_mixed=mixed))
+    place = {int(row): number for number, row in enumerate(cases.rows)}
+    rows = [_drawn(value, place, path) for value in table[ROW].to_pylist()]
+    twice = [row for row in rows if rows.count(row) > 1]
+    if twice:
+        raise InputError(f"{path} has row {twice[0]} twice: give one answer for each row.")
+    columns = [name for name in table.column_names if name.lower().startswith(STATED)]
+    stated = np.full((len(cases), len(columns)), np.nan)
+    for number, name in enumerate(columns):
+        said = _read_column(table[name].to_pylist(), name, path, kind, classes)
+        stated[[place[row] for row in rows], number] = said
+    answered = ~np.isnan(stated).all(axis=0)
+    if not answered.any():
+        raise InputError(f"{path} holds no answers yet: fill in its column {columns[0]!r}.")
+    names = (name[len(STATED) :].strip(" _") or name for name in columns)
+    experts = tuple(name for name, has in zip(names, answered, strict=True) if has)
+    return JudgedCases(cases=cases, kind=kind, experts=experts, stated=stated[:, answered])
+
+
+def _drawn(value: Any, place: dict[int, int], path: str | Path) -> int:
+    """Return the number of a row, refusing one that was not drawn."""
+    try:
+        row = int(value)
+        drawn = row == float(value) and row in place
+    except (TypeError, ValueError, OverflowError):
+        drawn = False
+    if not drawn:
+        raise InputError(
+            f"{path} has an answer for row {value!r}, which was not drawn: answers count for drawn "
+            "cases only, and rows are counted from 0."
+        )
+    return row
+
+
+def _read_column(
+    values: list[Any], name: str, path: str | Path, kind: Answers, classes: tuple[Any, Any]
+) -> list[float]:
+    """Return answers as numbers."""
+    given = [None if str(value).strip() in NOTHING else plain(value) for value in values]
+    told = {str(value).strip() for value in given if value is not None}
+    codes = {str(one): float(number) for number, one in enumerate(classes)}
+    if kind == "looked-up" and told <= codes.keys():
+        return [np.nan if value is None else codes[str(value).strip()] for value in given]
+    try:
+        return [np.nan if value is None else float(value) for value in given]
+    except ValueError:
+        odd = next(value for value in given if value is not None and not _is_number(value))
+        needed = f"0 and 1, or {join_quoted(classes)}" if kind == "looked-up" else "0 to 1"
+        raise InputError(
+            f"column {name!r} of {path} has {odd!r} but needs {needed}, and nothing where there is "
+            "no answer."
+        ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
