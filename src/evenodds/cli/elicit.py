@@ -1,8 +1,8 @@
-"""`evenodds elicit`: a page on this machine where experts name the toss-ups."""
+"""`evenodds elicit`: a page where experts name the toss-ups, or judge cases along a score."""
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,7 +10,7 @@ from evenodds.cli import options
 from evenodds.cli.output import guarded, tell
 
 if TYPE_CHECKING:
-    from evenodds.elicit.session import Session
+    from evenodds.elicit.session import Session, Wishes
 
 
 @guarded
@@ -18,14 +18,35 @@ def run_elicit(
     data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one row a case.")],
     label: Annotated[str, typer.Option(help="Column of given labels; nobody is shown it.")],
     out: Annotated[
-        Path, typer.Option(help="Anchors to write, .parquet or .csv: what evenodds test takes.")
+        Path,
+        typer.Option(
+            help="Anchors to write, .parquet or .csv: what evenodds test takes. With scores: "
+            "answers, .json: what evenodds line takes."
+        ),
     ],
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            help="Judge cases along a score instead of seeking toss-ups: a column of out-of-fold "
+            "scores, or a file of them, as evenodds scores writes one."
+        ),
+    ] = None,
+    score: Annotated[
+        bool,
+        typer.Option("--score", help="The same with scores made here, and written beside --out."),
+    ] = False,
+    kind: options.Kind = None,
     show: Annotated[
-        str | None, typer.Option(help="Columns to show, as a,b,c. Default: those the test goes by.")
+        str | None,
+        typer.Option(
+            help="Columns to show, as a,b,c. Default: those the test goes by; with scores, all."
+        ),
     ] = None,
     features: Annotated[
         str | None,
-        typer.Option(help="Columns the test will go by. Default: all that hold numbers."),
+        typer.Option(
+            help="Columns the test, or --score, will go by. Default: all that hold numbers."
+        ),
     ] = None,
     positive: options.Positive = None,
     raw: Annotated[
@@ -36,8 +57,14 @@ def run_elicit(
         int | None, typer.Option(help="How many cases to ask about. Default: 60.")
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option(help="How many of them come back, unannounced. Default: 12.")
+        int | None,
+        typer.Option(
+            help="How many of them come back, unannounced. Default: 12; 6 with scores, none where "
+            "the truth is looked up."
+        ),
     ] = None,
+    weight: options.Weight = None,
+    group: options.Group = None,
     lean: Annotated[
         float, typer.Option(help="How far one expert may lean one way, unseen by anyone.")
     ] = 0.03,
@@ -55,11 +82,15 @@ def run_elicit(
 ) -> None:
     """Ask experts which cases are toss-ups, one at a time, on a page of this machine.
 
+    With --scores: ask how likely each case is, or what it is where the truth can be looked up, of
+    cases drawn along a score, for embeddings, boosted trees or many columns.
+
     Answers are saved one by one beside --out. Stop with Ctrl-C; start again to go on.
     """
     _check_extra()
     from evenodds.cli.input import split_names
-    from evenodds.elicit.session import Wishes, open_session, opening_lines
+    from evenodds.elicit.session import Session, Wishes, open_session, opening_lines
+    from evenodds.errors import InputError
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import open_table
 
@@ -78,9 +109,21 @@ def run_elicit(
         seed=seed,
     )
     wishes.outputs()  # names that cannot be written are refused before the data are read
+    of_scores = {"--scores": scores, "--score": score or None, "--kind": kind}
+    of_scores |= {"--weight": weight, "--group": group}
+    of_toss_ups = {"--raw": raw, "--features": None if score else features}
+    _refuse_options(wishes.along_score, of_toss_ups if wishes.along_score else of_scores)
+    if scores is not None and score:
+        raise InputError("give --scores or --score, not both: scores are there, or are made.")
     if not export:
         tell("Reading the data and choosing cases ...")
-    session = open_session(whole(open_table(data)), wishes, must_exist=export)
+    session: Session
+    if wishes.along_score:
+        if score:
+            scores = _make_scores(wishes, split_names(features), weight, group)
+        session = _open_judging(wishes, scores, kind, weight, group, must_exist=export)
+    else:
+        session = open_session(whole(open_table(data)), wishes, must_exist=export)
     if not export:
         from evenodds.elicit.web import serve
 
@@ -88,6 +131,94 @@ def run_elicit(
             tell(line)
         serve(session, port, lambda address: _announce(address, browser))
     _finish(session)
+
+
+def _refuse_options(along_score: bool, others: dict[str, Any]) -> None:
+    """Refuse options of the other kind of session, which the file to write tells apart."""
+    from evenodds.errors import InputError
+
+    wrong = [option for option, value in others.items() if value is not None]
+    if wrong and along_score:
+        raise InputError(f"{wrong[0]} is for toss-ups: leave it out, or name --out anchors.csv.")
+    if wrong:
+        raise InputError(
+            f"{wrong[0]} is for cases along a score, whose answers are a .json file: name --out "
+            "answers.json."
+        )
+
+
+def _open_judging(
+    wishes: "Wishes",
+    scores: str | None,
+    kind: Any,
+    weight: str | None,
+    group: str | None,
+    *,
+    must_exist: bool,
+) -> "Session":
+    """Open a session along a score; to go on with one, none need be named."""
+    from evenodds.cli.line import read_scored
+    from evenodds.elicit.judging import Scored, open_judging
+    from evenodds.rows.anchor_points import whole
+    from evenodds.rows.open_table import open_table
+
+    if scores is None:
+        table = whole(open_table(wishes.data))
+        return open_judging(table, wishes, None, kind, must_exist=must_exist)
+    read = read_scored(
+        [str(wishes.data)],
+        wishes.label,
+        scores,
+        weight=weight,
+        group=group,
+        positive=wishes.positive,
+        everything=True,
+    )
+    scored = Scored(
+        scores=read.scores,
+        name=scores,
+        weight=weight,
+        group=group,
+        weights=read.block.weights,
+        groups=read.block.groups,
+    )
+    return open_judging(read.table, wishes, scored, kind, must_exist=must_exist)
+
+
+def _make_scores(
+    wishes: "Wishes", features: tuple[str, ...] | None, weight: str | None, group: str | None
+) -> str:
+    """Score the rows and return the file of scores; a session that has begun keeps its own."""
+    from evenodds.cli.scores import check_scores_file, score, summary, write_scores
+    from evenodds.elicit.store import Store
+    from evenodds.rows.open_table import open_table
+    from evenodds.rows.read import read_data
+    from evenodds.rows.tables import kind_of
+    from evenodds.validation import check_column
+
+    path = wishes.out.with_name(f"{wishes.out.stem}_scores.parquet")
+    if path.exists() and Store.has_begun(wishes.database):
+        return str(path)
+    check_scores_file(path, [str(wishes.data)])
+    if features is None:
+        schema = open_table(wishes.data).schema
+        check_column(wishes.label, schema.names, wishes.data)
+        numbers = [part.name for part in schema if kind_of(part.type) == "number"]
+        features = tuple(name for name in numbers if name not in (wishes.label, weight, group))
+    rows = read_data(
+        wishes.data,
+        wishes.label,
+        features=features,
+        positive=wishes.positive,
+        sample_weight=weight,
+        groups=group,
+    )
+    made = score(rows)
+    write_scores(path, made)
+    tell(f"wrote {path}")
+    for line in summary(rows, made):
+        tell(line)
+    return str(path)
 
 
 def _check_extra() -> None:
@@ -116,15 +247,13 @@ def _announce(address: str, browser: bool) -> None:
 
 def _finish(session: "Session") -> None:
     """Write the files, and say what they are and what comes next."""
-    from evenodds.elicit.session import closing_lines, count
-
-    found = session.judgement()
+    found = session.closing()
     written = session.export()
     session.store.close()
     for path in written:
         tell(f"wrote {path}")
-    print(f"{count(len(found.toss_ups), 'toss-up')} found.")
-    for line in closing_lines(session.plan, found):
+    print(found.found)
+    for line in found.lines:
         print(f"  {line}")
-    if found.toss_ups:
+    if not found.missing:
         print(f"Next: {session.test_command}")

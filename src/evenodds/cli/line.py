@@ -66,9 +66,9 @@ def run_cases(
     if strata is not None:
         check_whole(strata, "--strata", at_least=FEWEST_STRATA)
     check_whole(seed, "--seed")
-    record = out.with_suffix(".json")
     if out.suffix.lower() != ".csv":
         raise InputError(f"--out {out} must end in '.csv': a spreadsheet reads it.")
+    record = out.with_suffix(".json")
     for path in (out, record):
         check_output(path, "--out", data)
         if path.exists():
@@ -103,8 +103,9 @@ def run_cases(
         f"the top down: how likely each is truly {read.positive!r}, from 0 to 1; or look the "
         f"truth up and write {read.positive!r} or {read.negative!r}."
     )
-    again = {"--positive": positive, "--weight": weight, "--group": group}
-    same = [word for pair in again.items() if pair[1] is not None for word in pair]
+    same: list[str] = []
+    for option, value in {"--positive": positive, "--weight": weight, "--group": group}.items():
+        same += [] if value is None else [option, value]
     asked = [*data, "--label", label, "--scores", scores, *same, "--answers", str(out)]
     print(f"Next: evenodds line {shlex.join(asked)} --kind probability (or looked-up)")
 
@@ -328,7 +329,7 @@ def _read_sheet(
             "--kind is missing: say 'probability' where each answer is how likely the case is "
             "truly positive, 'looked-up' where it is the truth. Guesses of yes or no are neither."
         )
-    draw = answers.with_suffix(".json") if cases is None else cases
+    draw = answers.parent / f"{answers.stem}.json" if cases is None else cases
     if cases is None and not draw.is_file():
         raise InputError(
             f"--cases is missing: name the draw that {answers} was made from, as evenodds cases or "

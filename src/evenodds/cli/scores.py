@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evenodds.rows.base import Block, Rows
     from evenodds.validation import FloatArray
 
-COLUMN = "score"
+COLUMN, FOLDS = "score", 5
 KINDS = (".parquet", ".csv", ".npy")
 # An AUC below this, or within so many standard errors of 1/2, is said to be poor.
 POOR, ERRORS = 0.6, 3.0
@@ -28,7 +28,7 @@ def run_scores(
     label: options.Label = None,
     features: options.Features = None,
     formula: options.Formula = None,
-    folds: Annotated[int, typer.Option(help="Parts that the rows are divided into.")] = 5,
+    folds: Annotated[int, typer.Option(help="Parts that the rows are divided into.")] = FOLDS,
     positive: options.Positive = None,
     weight: options.Weight = None,
     group: options.Group = None,
@@ -75,7 +75,7 @@ def check_scores_file(path: Path, data: list[str], option: str = "--out") -> Non
     check_output(path, option, data)
 
 
-def score(rows: "Rows", folds: int = 5, seed: int = 0) -> "FloatArray":
+def score(rows: "Rows", folds: int = FOLDS, seed: int = 0) -> "FloatArray":
     """Return the out-of-fold scores of rows, and show how far they have come."""
     import numpy as np
 
@@ -108,7 +108,7 @@ def write_scores(path: Path, scores: "FloatArray") -> None:
             parquet.write_table(pa.table({COLUMN: scores}), file.buffer)
 
 
-def summary(rows: "Rows", scores: "FloatArray", folds: int) -> list[str]:
+def summary(rows: "Rows", scores: "FloatArray", folds: int = FOLDS) -> list[str]:
     """Say what was scored, and how well the scores tell the given labels apart."""
     area, error = area_under_curve(rows, scores)
     lines = [

@@ -18,12 +18,13 @@ from scipy.special import ndtr
 
 
 class Verdict(StrEnum):
-    """The answers there are."""
+    """The answers there are; a case along a score is stated to have a chance, or looked up."""
 
     negative = "negative"
     toss_up = "toss-up"
     positive = "positive"
     skip = "skip"
+    stated = "stated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from scipy.spatial.distance import cdist
 
 from evenodds.elicit.answers import Answer, Verdict
 from evenodds.errors import ImprecisionWarning, InputError
+from evenodds.inference.line.cases import Answers as AnswerKind
 from evenodds.model.logistic import climb, fit_rows
 from evenodds.model.robust import fit_robust
 from evenodds.rows.anchor_points import STATED
@@ -76,6 +77,7 @@ class Queue:
     cases: tuple[int, ...]
     n_repeats: int
     seed: int
+    in_order: bool = False  # the draw's own, of which every beginning is a smaller draw
 
     @property
     def n_questions(self) -> int:
@@ -95,6 +97,8 @@ class Queue:
 
     def _order(self, expert: str) -> list[int]:
         """Shuffle within rounds over the band: a session broken off is spread evenly too."""
+        if self.in_order:
+            return list(self.cases)
         rng = np.random.default_rng([self.seed, _code(expert)])
         rounds = [self.cases[start : start + PARTS] for start in range(0, len(self.cases), PARTS)]
         return [int(case) for cases in rounds for case in rng.permutation(cases)]
@@ -131,6 +135,32 @@ def _code(expert: str) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScorePlan:
+    """How the cases of a session were drawn along a score, and what is asked of them.
+
+    Attributes
+    ----------
+    draw : dict
+        The record of the draw.
+    scores : str
+        What the user calls the scores: a column or a file.
+    weight, group : str or None
+        Columns that cases were drawn by.
+    kind : {"probability", "looked-up"} or None
+        What the answers are; None until somebody has said.
+    preset : bool
+        Whether that was said before the page was opened, so that it does not ask.
+    """
+
+    draw: dict[str, Any]
+    scores: str
+    weight: str | None = None
+    group: str | None = None
+    kind: AnswerKind | None = None
+    preset: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlan:
     """Everything that must stay as it is until the last expert has finished.
 
@@ -154,6 +184,8 @@ class SessionPlan:
         What the choice and the order of cases come from.
     digest : str
         Fingerprint of the cases, without their labels.
+    along : ScorePlan or None
+        The draw, where cases are judged along a score; None where toss-ups are sought.
     """
 
     label: str
@@ -167,10 +199,18 @@ class SessionPlan:
     n_repeats: int
     seed: int
     digest: str
+    along: ScorePlan | None = None
+
+    @property
+    def kind(self) -> AnswerKind | None:
+        """What the answers about cases along a score are, once it is known."""
+        return None if self.along is None else self.along.kind
 
     def queue(self) -> Queue:
         """Return the order of questions."""
-        return Queue(self.cases, min(self.n_repeats, len(self.cases)), self.seed)
+        # What was looked up twice is the same twice.
+        back = 0 if self.kind == "looked-up" else min(self.n_repeats, len(self.cases))
+        return Queue(self.cases, back, self.seed, in_order=self.along is not None)
 
     def to_json(self) -> str:
         """Write it down."""
@@ -181,7 +221,8 @@ class SessionPlan:
         """Read it back."""
         known: dict[str, Any] = json.loads(text)
         lists = {name: tuple(known[name]) for name in ("features", "shown", "cases")}
-        return cls(**known | lists)
+        along = known.get("along")
+        return cls(**known | lists | {"along": None if along is None else ScorePlan(**along)})
 
 
 def refuse_untestable(
@@ -422,6 +463,8 @@ LEVEL_SEEING_MORE, LEVEL_SEEING_LESS = 0.23, 0.14
 
 def information_lines(plan: SessionPlan) -> list[str]:
     """Return warnings where experts see other columns than the test goes by."""
+    if plan.along is not None:
+        return []  # whoever sees more than the score does no harm
     shown, used = set(plan.shown), set(plan.features)
     lines = []
     more = [name for name in plan.shown if name not in used]

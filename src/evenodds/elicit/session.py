@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from evenodds.elicit.plan import (
 )
 from evenodds.elicit.show import LARGEST, Showing, choose_columns
 from evenodds.elicit.store import (
+    JUDGED_FILES,
     Outputs,
     Store,
     anchor_table,
@@ -219,6 +220,16 @@ def judgement_lines(known: Judgement) -> list[str]:
 
 
 LONGEST_NAME = 60
+NOT_OURS = "This is not an answer the page could have sent."
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What a session has come to: for whoever prepared it."""
+
+    found: str  # in one sentence
+    lines: list[str]  # what to know of it
+    missing: str  # why there is nothing to test yet; empty where there is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,21 +246,25 @@ class Session:
         The answers.
     outputs : Outputs
         Where anchors and answers are written to.
-    preview : Preview
-        What could be found with the toss-ups so far.
     unseen_lean : float
         How far one expert may lean unseen.
     test_command : str
         What to run on the result.
+    preview : Preview or None
+        What could be found with the toss-ups so far.
     """
 
     table: "pa.Table"
     showing: Showing
     store: Store
     outputs: Outputs
-    preview: Preview
     unseen_lean: float
     test_command: str
+    preview: Preview | None = None
+
+    # What the pages of this kind of session are made of.
+    question_page: ClassVar[str] = "ask.html"
+    start_page: ClassVar[str] = "start.html"
 
     @property
     def plan(self) -> SessionPlan:
@@ -267,6 +282,18 @@ class Session:
             raise InputError("Please write your name without special signs.")
         known = {other.casefold(): other for other in self.store.experts()}
         return known.get(tidy.casefold(), tidy)
+
+    def start(self) -> dict[str, Any]:
+        """Return what the first page says beside the names of the classes."""
+        return {}
+
+    def settle(self, kind: str | None) -> None:
+        """Keep what was chosen on the first page: nothing, where toss-ups are sought."""
+
+    def refusal(self, verdict: str, chance: float | None) -> str | None:
+        """Return why this is no answer to any question here; None if it is one."""
+        known = {*Verdict} - {Verdict.stated}
+        return None if verdict in known else NOT_OURS
 
     def question(self, expert: str, answered: list[Answer]) -> Question | None:
         """Return what to ask an expert now."""
@@ -305,16 +332,30 @@ class Session:
     def running_line(self, expert: str) -> tuple[str, bool]:
         """Return the line under an expert's question, and whether more is being worked out."""
         prospect = Prospect.of(self.judgement())
-        view = View("unknown") if prospect is None else self.preview.ask(prospect)
+        view = View("unknown")
+        if prospect is not None and self.preview is not None:
+            view = self.preview.ask(prospect)
         own = len(toss_ups(self.store.answers(expert)))
         alone = len(self.store.experts()) < 2
         return running_line(own, self.table.num_rows, view, alone=alone), view.working
+
+    def own_line(self, answered: list[Answer]) -> str:
+        """Return what an expert has done, after the number of answers."""
+        own = len(toss_ups(answered))
+        return f"named {count(own, 'toss-up') if own else 'no toss-ups'}"
+
+    def closing(self) -> Closing:
+        """Return what all answers so far amount to, in words."""
+        found = self.judgement()
+        n = len(found.toss_ups)
+        missing = "" if n else "Without a toss-up there are no anchors to write yet."
+        return Closing(f"{count(n, 'toss-up')} found.", closing_lines(self.plan, found), missing)
 
     def export(self) -> list[Path]:
         """Write the raw answers, and anchors where there are toss-ups; return what was written."""
         write_answers(self.outputs.answers, self.store.answers(), self.plan)
         found = self.judgement()
-        if not found.toss_ups:
+        if not found.toss_ups or self.outputs.anchors is None:
             return [self.outputs.answers]
         anchors = anchor_table(self.table, self.plan.features, found)
         write_anchors(self.outputs.anchors, anchors)
@@ -346,20 +387,28 @@ class Wishes:
         """Return where results are written to, refusing the data itself."""
         if not self.out.name:
             raise InputError(f"--out {self.out} is no file: name one, as anchors.csv.")
-        outputs = Outputs(self.out, self.raw or self.out.with_name(f"{self.out.stem}_answers.csv"))
-        if self.data.resolve() in {outputs.anchors.resolve(), outputs.answers.resolve()}:
+        answers = self.raw or self.out.with_name(f"{self.out.stem}_answers.csv")
+        outputs = Outputs(None, self.out) if self.along_score else Outputs(self.out, answers)
+        if self.data.resolve() in {self.out.resolve(), outputs.answers.resolve()}:
             raise InputError(f"--out or --raw would overwrite {self.data}: name another file.")
         return outputs
 
     @property
+    def along_score(self) -> bool:
+        """Whether cases are judged along a score, which is told by the file to write."""
+        return self.out.suffix.lower() in JUDGED_FILES
+
+    @property
     def database(self) -> Path:
         """Where answers are kept as they come."""
-        return self.out.with_name(f"{self.out.stem}_answers.db")
+        return self.out.with_name(f"{self.out.stem}{'' if self.along_score else '_answers'}.db")
 
 
 def check_same(plan: SessionPlan, table: "pa.Table", wishes: Wishes) -> None:
     """Refuse to go on with a session about other data, or as it was not started."""
     where = wishes.database
+    if (plan.along is not None) != wishes.along_score:
+        raise InputError(f"{where} holds answers of another kind of session: name another --out.")
     same_rows = (
         wishes.label == plan.label
         and max(plan.cases) < table.num_rows
@@ -408,7 +457,7 @@ def open_session(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False)
     if wishes.images is not None and not wishes.images.is_dir():
         raise InputError(f"--images {wishes.images} is no folder.")
     check_column(wishes.label, table.column_names, wishes.data)
-    store = _open_store(table, wishes, must_exist)
+    store = open_store(table, wishes, must_exist, partial(_plan, table, wishes))
     plan = store.plan
     return Session(
         table=table,
@@ -421,7 +470,9 @@ def open_session(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False)
     )
 
 
-def _open_store(table: "pa.Table", wishes: Wishes, must_exist: bool) -> Store:
+def open_store(
+    table: "pa.Table", wishes: Wishes, must_exist: bool, make_plan: Callable[[], SessionPlan]
+) -> Store:
     """Go on with the answers there are, or choose cases and begin."""
     path = wishes.database
     if Store.has_begun(path):
@@ -430,7 +481,7 @@ def _open_store(table: "pa.Table", wishes: Wishes, must_exist: bool) -> Store:
         raise InputError(f"there are no answers yet: {path} is not there.")
     else:
         # Another start may come first meanwhile: then its session is gone on with.
-        store = Store.begin(path, _plan(table, wishes))
+        store = Store.begin(path, make_plan())
     try:
         check_same(store.plan, table, wishes)
     except InputError:

@@ -150,6 +150,22 @@ class Store:
         found = self._read("SELECT expert FROM answers GROUP BY expert ORDER BY id")
         return [name for (name,) in found]
 
+    def reread(self) -> SessionPlan:
+        """Return what the session is about as it is on disk by now."""
+        (found,) = self._read("SELECT record FROM sitting")
+        self.plan = SessionPlan.from_json(found[0])
+        return self.plan
+
+    def settle(self, plan: SessionPlan) -> bool:
+        """Change what the session is about, as long as nobody has answered."""
+        with self._writing():
+            query = "SELECT count(*) FROM answers WHERE undone IS NULL"
+            if self._connection.execute(query).fetchone()[0]:
+                return False
+            self._connection.execute("UPDATE sitting SET record = ?", (plan.to_json(),))
+        self.plan = plan
+        return True
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -221,22 +237,27 @@ def utc_now() -> str:
 
 ANCHOR_FILES = (".parquet", ".pq", ".csv", ".tsv")
 ANSWER_FILES = (".csv", ".jsonl")
+# Answers about cases along a score, with their draw.
+JUDGED_FILES = (".json",)
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Where a session is written to."""
+    """Where a session is written to; cases along a score have no anchors."""
 
-    anchors: Path
+    anchors: Path | None
     answers: Path
 
     def __post_init__(self) -> None:
-        for path, kinds in ((self.anchors, ANCHOR_FILES), (self.answers, ANSWER_FILES)):
-            if path.suffix.lower() not in kinds:
-                raise InputError(f"{path} must end in {join_quoted(kinds, 'or')}.")
+        kinds: dict[Path, tuple[str, ...]] = {self.answers: JUDGED_FILES}
+        if self.anchors is not None:
+            kinds = {self.anchors: ANCHOR_FILES, self.answers: ANSWER_FILES}
+            if self.anchors.resolve() == self.answers.resolve():
+                raise InputError(f"--out and --raw are both {self.anchors}: name two files.")
+        for path, wanted in kinds.items():
+            if path.suffix.lower() not in wanted:
+                raise InputError(f"{path} must end in {join_quoted(wanted, 'or')}.")
             check_writable(path)
-        if self.anchors.resolve() == self.answers.resolve():
-            raise InputError(f"--out and --raw are both {self.anchors}: name two files.")
 
 
 def anchor_table(table: "pa.Table", features: Sequence[str], found: Judgement) -> "pa.Table":

@@ -35,8 +35,8 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenodds.elicit.answers import Answer, Verdict, toss_ups
-from evenodds.elicit.session import Session, closing_lines
+from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.session import NOT_OURS, Session
 from evenodds.elicit.show import find_image
 from evenodds.errors import InputError, StorageError
 from evenodds.validation import check_between
@@ -105,7 +105,6 @@ STATIC = {
     "icon.svg": "image/svg+xml",
 }
 LARGEST_FORM = 4096
-NOT_OURS = "This is not an answer the page could have sent."
 
 
 def make_app(session: Session, token: str, port: int) -> Starlette:
@@ -148,12 +147,15 @@ class Pages:
 
     async def start(self, request: Request) -> Response:
         """Ask who it is."""
-        return self._page("start.html", experts=self.session.store.experts())
+        known = self.session.store.experts()
+        return self._page(self.session.start_page, experts=known, **self.session.start())
 
     async def begin(self, request: Request) -> Response:
         """Send an expert to the page of that name."""
         form = await _form(request)
-        return self._to(self.session.expert(form.get("expert", "")))
+        expert = self.session.expert(form.get("expert", ""))
+        self.session.settle(form.get("kind"))
+        return self._to(expert)
 
     async def ask(self, request: Request) -> Response:
         """Show the case that an expert is to judge now, or the end."""
@@ -164,11 +166,12 @@ class Pages:
             return self._ending(expert, answered, finished=True)
         line, working = self.session.running_line(expert)
         return self._page(
-            "ask.html",
+            self.session.question_page,
             expert=expert,
             address=self._address(expert),
             question=question,
             cells=self.session.showing.cells(self.session.table, question.case),
+            kind=self.session.plan.kind,
             n_questions=max(self.session.plan.queue().n_questions, question.number + 1),
             line=line,
             working=working,
@@ -177,10 +180,12 @@ class Pages:
     async def answer(self, request: Request) -> Response:
         """Keep an answer, then show the next case."""
         expert, form = self._expert(request), await _form(request)
-        number, case, verdict = _number(form, "number"), _number(form, "case"), form.get("verdict")
-        if verdict not in set(Verdict):
-            raise HTTPException(400, NOT_OURS)
+        number, case = _number(form, "number"), _number(form, "case")
+        verdict = form.get("verdict", "")
         chance = _chance(form.get("chance", ""))
+        refused = self.session.refusal(verdict, chance)
+        if refused is not None:
+            raise HTTPException(400, refused)
         if not self.session.answer(
             expert, number=number, case=case, verdict=Verdict(verdict), chance=chance
         ):
@@ -242,15 +247,13 @@ class Pages:
         return self._page("sorry.html", status=503, message=message)
 
     def _ending(self, expert: str, answered: list[Answer], *, finished: bool) -> Response:
-        found = self.session.judgement()
         return self._page(
             "rest.html",
             expert=expert,
             address=self._address(expert),
             number=len(answered),
-            n_own=len(toss_ups(answered)),
-            n_toss_ups=len(found.toss_ups),
-            lines=closing_lines(self.session.plan, found),
+            own=self.session.own_line(answered),
+            closing=self.session.closing(),
             written=[str(path) for path in self.session.export()],
             test_command=self.session.test_command,
             finished=finished,

@@ -194,7 +194,7 @@ def test_an_expert_is_not_told_what_others_found(send, at):
     answer(send, 0, expert="Bob")
     assert "1 toss-up found so far." in at("sit/Bob").text
     assert "No toss-up found yet; they will come." in at("sit/Cleo").text
-    assert "you have given 1 answer and named\n1 toss-up." in at("sit/Bob/rest").text
+    assert "you have given 1 answer and named 1 toss-up." in at("sit/Bob/rest").text
 
 
 def test_the_name_of_a_picture_is_not_on_the_page(at):

@@ -1,5 +1,5 @@
-// Keys, the slider, room for the case, and the line that is worked out meanwhile.
-// Without script all but the slider works.
+// Keys, the sliders, room for the case, and the line that is worked out meanwhile.
+// Without script all but the sliders works.
 "use strict";
 
 // Nobody judges a case this fast: a key that comes sooner was meant for the case before.
@@ -13,7 +13,7 @@ let byPointer = false;
 setTimeout(() => { document.body.dataset.listening = "yes"; }, TOO_SOON_MS);
 
 function press(button) {
-  if (sent || button.disabled) return;
+  if (sent || button.disabled || !button.form.reportValidity()) return;
   sent = true;
   button.form.requestSubmit(button);
 }
@@ -25,6 +25,8 @@ document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   const onSlider = event.target.id === "slider" && !byPointer;
   if (onSlider && event.key.startsWith("Arrow")) return;
+  if (event.key === "Enter" && event.target.closest("a, button")) return;
+  if (stating && stateByKey(event)) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const button = document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
   if (!button) return;
@@ -39,7 +41,43 @@ for (const form of document.forms) {
   });
 }
 
+// A number from 0 to 100, by slider, keys or typing: the slider shows nothing until one is stated.
+const stating = document.getElementById("stating");
 const slider = document.getElementById("slider");
+
+function state(value) {
+  stating.value = value;
+  showStated();
+}
+
+function showStated() {
+  const known = stating.value !== "" && stating.checkValidity();
+  slider.classList.toggle("unset", !known);
+  if (known) slider.value = stating.value;
+  slider.setAttribute("aria-valuetext", known ? `${stating.value} of 100` : "not set");
+}
+
+// Tells whether a key was meant for the number.
+function stateByKey(event) {
+  if (event.target === stating || !document.body.dataset.listening) return false;
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (/^[0-9]$/.test(event.key)) state(10 * Number(event.key));
+  else if (event.key.toLowerCase() === "a") state(100);
+  else if (step && stating.value !== "") {
+    state(Math.min(100, Math.max(0, Number(stating.value) + step)));
+  } else return false;
+  event.preventDefault();
+  return true;
+}
+
+if (stating) {
+  slider.addEventListener("input", () => state(slider.value));
+  // A click on the very middle moves nothing, and is an answer too.
+  slider.addEventListener("click", () => state(slider.value));
+  stating.addEventListener("input", showStated);
+  showStated(); // of a page that the browser brought back
+}
+
 const chance = document.getElementById("chance");
 const put = document.getElementById("put");
 const unset = document.getElementById("unset");
@@ -50,12 +88,14 @@ function setChance(value) {
   unset.hidden = value === "";
 }
 
-slider.addEventListener("input", () => setChance(slider.value));
-unset.addEventListener("click", () => {
-  slider.value = 50;
-  slider.focus();
-  setChance("");
-});
+if (unset) {
+  slider.addEventListener("input", () => setChance(slider.value));
+  unset.addEventListener("click", () => {
+    slider.value = 50;
+    slider.focus();
+    setChance("");
+  });
+}
 
 const panel = document.querySelector(".answers");
 const shown = document.querySelector(".case");

@@ -1,0 +1,310 @@
+"""A session along a score: every drawn case is judged, in the order of the draw, and none skipped.
+
+The draw is made before anybody is asked (`choose_cases`), and every expert gets its cases in its
+order, so that whoever stops early has judged a smaller draw. Some cases come back; what is said
+of them again is compared and never counted.
+"""
+
+import shlex
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.plan import Question, ScorePlan, SessionPlan, fingerprint
+from evenodds.elicit.session import (
+    NOT_OURS,
+    Closing,
+    Session,
+    Wishes,
+    count,
+    open_store,
+)
+from evenodds.elicit.show import Showing, choose_shown
+from evenodds.errors import InputError
+from evenodds.inference.line.cases import FEWEST_CASES, Cases, choose_cases
+from evenodds.inference.line.cases import Answers as AnswerKind
+from evenodds.inference.line.judged import About, JudgedCases, Repeat
+from evenodds.rows.labels import read_labels
+from evenodds.validation import FloatArray, check_column, check_whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+CASES, REPEATS = 60, 6
+# After so many answers an expert who only ever says 0, 50 or 100 is asked for more.
+ROUNDING_SEEN = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """Scores of all rows, what cases are drawn by beside them, and what the answers will be."""
+
+    scores: FloatArray
+    name: str  # what the user calls them: a column or a file
+    weight: str | None = None
+    group: str | None = None
+    weights: FloatArray | None = None
+    groups: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingSession(Session):
+    """A session where experts judge cases that were drawn along a score."""
+
+    question_page: ClassVar[str] = "judge.html"
+    start_page: ClassVar[str] = "start_judging.html"
+
+    @property
+    def along(self) -> ScorePlan:
+        """How cases were drawn, and what is asked."""
+        along = self.plan.along
+        if along is None:
+            raise InputError("this session seeks toss-ups.")
+        return along
+
+    def start(self) -> dict[str, Any]:
+        """Return what the first page says and asks."""
+        self.store.reread()
+        settled = self.along.preset or bool(self.store.answers())
+        return {
+            "kind": self.along.kind,
+            "asks_kind": not settled or self.along.kind is None,
+            "lines": self.opening(),
+        }
+
+    def opening(self) -> list[str]:
+        """Return what lies ahead, in sentences for the expert."""
+        about = "about " if self.along.kind is None else ""
+        return [f"There are {about}{count(self.plan.queue().n_questions, 'question')}."]
+
+    def settle(self, kind: str | None) -> None:
+        """Keep what kind of answers will be given, until somebody has given one."""
+        self.store.reread()
+        if kind is None:
+            if self.along.kind is None:
+                raise InputError("Please choose how you answer.")
+            return
+        if kind not in get_args(AnswerKind):
+            raise InputError(NOT_OURS)
+        if kind != self.along.kind:
+            chosen = replace(self.along, kind=kind)  # type: ignore[arg-type]
+            settled = not self.along.preset and self.store.settle(replace(self.plan, along=chosen))
+            if not settled:
+                raise InputError("How to answer was chosen before: begin again with your name.")
+
+    def question(self, expert: str, answered: list[Answer]) -> Question | None:
+        """Return what to ask an expert now, once it is known how they answer."""
+        if self.along.kind is None:
+            self.settle(None)
+        return super(JudgingSession, self).question(expert, answered)
+
+    def refusal(self, verdict: str, chance: float | None) -> str | None:
+        """Return why this is no answer to any question here; None if it is one."""
+        if self.along.kind == "looked-up":
+            known = verdict in (Verdict.negative, Verdict.positive) and chance is None
+            return None if known else NOT_OURS
+        if verdict != Verdict.stated:
+            return NOT_OURS
+        return "Please give a number from 0 to 100." if chance is None else None
+
+    def running_line(self, expert: str) -> tuple[str, bool]:
+        """Return the line under an expert's question; nothing more is worked out."""
+        said = {answer.chance for answer in self.store.answers(expert)}
+        n_said = len(self.store.answers(expert))
+        if self.along.kind == "probability" and n_said >= ROUNDING_SEEN and said <= {0.0, 0.5, 1.0}:
+            return (
+                "So far every answer was 0, 50 or 100. Where you are not sure, say how sure: 20 or "
+                "85 are answers too.",
+                False,
+            )
+        return "", False
+
+    def own_line(self, answered: list[Answer]) -> str:
+        """Return what an expert has done, after the number of answers."""
+        judged = len({answer.case for answer in answered})
+        return f"judged {judged} of {count(len(self.plan.cases), 'case')}"
+
+    def judged(self) -> JudgedCases | None:
+        """Return all answers with the draw; None before the first."""
+        answers = self.store.answers()
+        kind = self.along.kind
+        if not answers or kind is None:
+            return None
+        cases = Cases.from_dict(self.along.draw)
+        place = {int(row): number for number, row in enumerate(cases.rows)}
+        experts = tuple(dict.fromkeys(answer.expert for answer in answers))
+        stated = np.full((len(cases), len(experts)), np.nan)
+        for answer in answers:
+            if answer.occasion == 1:
+                stated[place[answer.case], experts.index(answer.expert)] = _value(answer)
+        return JudgedCases(
+            cases=cases,
+            kind=kind,
+            experts=experts,
+            stated=stated,
+            repeats=tuple(
+                Repeat(answer.expert, answer.case, _value(answer))
+                for answer in answers
+                if answer.occasion > 1
+            ),
+            about=self._about(),
+        )
+
+    def _about(self) -> About:
+        plan = self.plan
+        shown = self.table.select([*plan.shown, plan.label])
+        return About(
+            label=plan.label,
+            negative=plan.negative,
+            positive=plan.positive,
+            weight=self.along.weight,
+            shown=plan.shown,
+            digest=fingerprint(shown, plan.label, plan.cases),
+        )
+
+    def closing(self) -> Closing:
+        """Return what all answers so far amount to, in words."""
+        judged = self.judged()
+        if judged is None:
+            return Closing("No case judged yet.", [], "Without an answer there is nothing to test.")
+        lines = [
+            f"{name}: {n} of {count(len(self.plan.cases), 'case')}."
+            for name, n in judged.n_answers.items()
+        ]
+        apart = judged.repeat_difference
+        if apart is not None:
+            lines.append(
+                f"{count(len(judged.repeats), 'case')} came back later; the two answers differ by "
+                f"{100 * apart:.0f} in 100 on average."
+            )
+        most = max(judged.n_answers.values())
+        return Closing(f"{count(most, 'case')} judged.", lines, "")
+
+    def export(self) -> list[Path]:
+        """Write all answers with the draw; return what was written."""
+        judged = self.judged()
+        return [] if judged is None else [judged.save(self.outputs.answers, private=True)]
+
+
+def _value(answer: Answer) -> float:
+    """Return what an answer says: a chance, or the truth as 0 or 1."""
+    if answer.chance is not None:
+        return answer.chance
+    return float(answer.verdict is Verdict.positive)
+
+
+def open_judging(
+    table: "pa.Table",
+    wishes: Wishes,
+    scored: Scored | None,
+    kind: AnswerKind | None = None,
+    *,
+    must_exist: bool = False,
+) -> JudgingSession:
+    """Check everything and return a session along a score to sit at.
+
+    Without `scored`, or with `must_exist`, only go on with answers that are there.
+    """
+    outputs = wishes.outputs()
+    if wishes.images is not None and not wishes.images.is_dir():
+        raise InputError(f"--images {wishes.images} is no folder.")
+    check_column(wishes.label, table.column_names, wishes.data)
+    store = open_store(table, wishes, must_exist, partial(_plan, table, wishes, scored, kind))
+    session = JudgingSession(
+        table=table,
+        showing=Showing(store.plan.shown, wishes.images or wishes.data.resolve().parent),
+        store=store,
+        outputs=outputs,
+        unseen_lean=wishes.unseen_lean,
+        test_command=_test_command(store.plan, wishes),
+    )
+    try:
+        _check_same(session, wishes, scored, kind)
+    except InputError:
+        store.close()
+        raise
+    return session
+
+
+def _plan(
+    table: "pa.Table", wishes: Wishes, scored: Scored | None, kind: AnswerKind | None
+) -> SessionPlan:
+    """Draw the cases of a session as wished for."""
+    if scored is None:
+        raise InputError(
+            f"--out {wishes.out} is for cases along a score: give --scores COL or FILE, or --score "
+            "to make them."
+        )
+    wanted = CASES if wishes.n_cases is None else wishes.n_cases
+    back = REPEATS if wishes.n_repeats is None else wishes.n_repeats
+    seed = check_whole(wishes.seed or 0, "--seed")
+    hidden = [name for name in (scored.name, scored.weight, scored.group) if name is not None]
+    labels = read_labels(table[wishes.label].to_numpy(), wishes.positive, repr(wishes.label))
+    draw = choose_cases(
+        scored.scores,
+        n_cases=check_whole(wanted, "--cases", at_least=FEWEST_CASES),
+        groups=scored.groups,
+        sample_weight=scored.weights,
+        seed=seed,
+    )
+    cases = tuple(draw.rows.tolist())
+    return SessionPlan(
+        label=wishes.label,
+        negative=str(labels.negative),
+        positive=str(labels.positive),
+        features=(),
+        shown=choose_shown(table, wishes.label, hidden, wishes.show, wishes.data),
+        cases=cases,
+        breadth=1.0,
+        n_cases=wanted,
+        n_repeats=check_whole(back, "--repeats"),
+        seed=seed,
+        digest=fingerprint(table, wishes.label, cases),
+        along=ScorePlan(
+            draw=draw.to_dict(),
+            scores=scored.name,
+            weight=scored.weight,
+            group=scored.group,
+            kind=kind,
+            preset=kind is not None,
+        ),
+    )
+
+
+def _check_same(
+    session: JudgingSession, wishes: Wishes, scored: Scored | None, kind: AnswerKind | None
+) -> None:
+    """Refuse to go on with other scores, weights, groups or answers than the session began with."""
+    along, where = session.along, wishes.database
+    if scored is not None:
+        Cases.from_dict(along.draw).strata_of(scored.scores)
+        named = {"--weight": (scored.weight, along.weight), "--group": (scored.group, along.group)}
+        for option, (now, then) in named.items():
+            if now != then:
+                raise InputError(
+                    f"{where} was started with {option} {then}, not {now}: give the same, or name "
+                    "another --out to begin anew."
+                )
+    if kind is not None and kind != along.kind:
+        chosen = replace(along, kind=kind, preset=True)
+        if not session.store.settle(replace(session.plan, along=chosen)):
+            raise InputError(
+                f"{where} holds answers of the kind {along.kind!r}, not {kind!r}: leave --kind out "
+                "to go on with it, or name another --out to begin anew."
+            )
+
+
+def _test_command(plan: SessionPlan, wishes: Wishes) -> str:
+    """Return what to run on the result."""
+    words = ["evenodds", "line", str(wishes.data), "--label", plan.label]
+    if plan.along is not None:
+        words += ["--scores", plan.along.scores]
+        for option, name in (("--weight", plan.along.weight), ("--group", plan.along.group)):
+            words += [] if name is None else [option, name]
+    return shlex.join([*words, "--answers", str(wishes.out)])
