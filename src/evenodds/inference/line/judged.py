@@ -183,13 +183,13 @@ class JudgedCases:
             told = About(**{**about, "shown": tuple(map(str, record["shown"]))})
         except (AttributeError, KeyError, TypeError, ValueError):
             raise InputError(f"{path} is damaged: its answers cannot be read.") from None
+        if not answers:
+            raise InputError(f"{path} holds no answers yet.")
         known = set(cases.rows.tolist())
         if any(said.shape != cases.rows.shape for said in answers.values()) or any(
             one.row not in known or one.expert not in answers for one in repeats
         ):
             raise InputError(f"{path} is damaged: its answers do not fit its cases.")
-        if not answers:
-            raise InputError(f"{path} holds no answers yet.")
         return cls(
             cases=cases,
             kind=kind,
