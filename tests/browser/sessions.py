@@ -24,12 +24,13 @@ TRAP = "<img src=x onerror=\"document.title='caught'\"> <script>document.title='
 class Server:
     """`evenodds elicit`, to be killed and started again."""
 
-    def __init__(self, folder, *, cases=24, repeats=6):
+    def __init__(self, folder, *, cases=24, repeats=6, out="anchors.parquet", more=()):
         self.folder = folder
         self.arguments = [
-            COMMAND, "elicit", "patients.csv", "--label", "diagnosis", "--out", "anchors.parquet",
-            "--show", "age,dose,note,scan", "--cases", str(cases), "--repeats", str(repeats),
+            COMMAND, "elicit", "patients.csv", "--label", "diagnosis", "--out", out,
+            "--show", "age,dose,note,scan", "--cases", str(cases), "--repeats", str(repeats), *more,
         ]  # fmt: skip
+        self.database = "anchors_answers.db" if out == "anchors.parquet" else f"{Path(out).stem}.db"
         self.process = None
 
     def start(self):
@@ -65,7 +66,7 @@ class Server:
         return [chance for (chance,) in self._read("chance")]
 
     def _read(self, columns):
-        with sqlite3.connect(self.folder / "anchors_answers.db") as database:
+        with sqlite3.connect(self.folder / self.database) as database:
             query = f"SELECT {columns} FROM answers WHERE undone IS NULL ORDER BY id"
             found = database.execute(query).fetchall()
         database.close()

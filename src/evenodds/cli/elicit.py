@@ -100,7 +100,7 @@ def run_elicit(
         out=out,
         raw=raw,
         show=split_names(show, "--show"),
-        features=split_names(features),
+        features=None if score else split_names(features),
         positive=positive,
         n_cases=cases,
         n_repeats=repeats,

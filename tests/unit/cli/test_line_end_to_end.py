@@ -134,7 +134,9 @@ def test_scores_made_by_the_page_are_kept_and_a_second_start_goes_on(
     folder, chance = world
     answers = tmp_path / "said.json"
     about = [folder / "rows.csv", "--label", "scan", "--score", "--out", answers]
-    opened = page(*about, "--cases", 24, "--kind", "looked-up", "--show", "note")
+    opened = page(
+        *about, "--cases", 24, "--kind", "looked-up", "--show", "note", "--features", "size"
+    )
     truth = {True: {"verdict": "positive"}, False: {"verdict": "negative"}}
     opened.answer(10, lambda case: truth[bool(chance[case] > 0.5)])
     opened.kill()

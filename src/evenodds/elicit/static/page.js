@@ -26,7 +26,7 @@ document.addEventListener("keydown", (event) => {
   const onSlider = event.target.id === "slider" && !byPointer;
   if (onSlider && event.key.startsWith("Arrow")) return;
   if (event.key === "Enter" && event.target.closest("a, button")) return;
-  if (stating && stateByKey(event)) return;
+  if (stating && (event.target === stating || stateByKey(event))) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const button = document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
   if (!button) return;
@@ -59,7 +59,7 @@ function showStated() {
 
 // Tells whether a key was meant for the number.
 function stateByKey(event) {
-  if (event.target === stating || !document.body.dataset.listening) return false;
+  if (!document.body.dataset.listening) return false;
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (/^[0-9]$/.test(event.key)) state(10 * Number(event.key));
   else if (event.key.toLowerCase() === "a") state(100);

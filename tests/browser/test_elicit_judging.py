@@ -1,0 +1,147 @@
+"""Cases along a score in a real browser: nothing is an answer until somebody gave it."""
+
+import pytest
+
+from tests.browser.sessions import Server, begin, number, press, ready, write_patients
+from tests.browser.test_elicit_page import CONTRAST, COVERED
+
+ALONG = ("--score", "--features", "age,dose")
+
+
+@pytest.fixture(scope="module")
+def stating(tmp_path_factory):
+    """Return the address of a page that asks for numbers, and its server."""
+    folder = tmp_path_factory.mktemp("stating")
+    write_patients(folder)
+    one = Server(folder, cases=12, repeats=2, out="said.json", more=ALONG)
+    yield one.start(), one
+    one.kill()
+
+
+def given(server, expert):
+    """Return what an expert has stated, in hundredths."""
+    found = server._read("expert, chance")
+    return [round(100 * chance) for name, chance in found if name == expert]
+
+
+def open_as(page, address, expert):
+    """Choose to state numbers where that is still asked, and begin."""
+    page.goto(address)
+    choice = page.get_by_role("radio", name="I judge.")
+    if choice.count():
+        choice.check()
+    page.get_by_label("Your name").fill(expert)
+    page.get_by_role("button", name="Begin").click()
+    ready(page)
+
+
+def middle(page):
+    """Return where the middle of the slider is."""
+    box = page.locator("#slider").bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_numbers_by_keys_slider_and_typing(stating, page):
+    address, server = stating
+    problems = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    open_as(page, address, "Ada")
+    field, slider = page.locator("#stating"), page.locator("#slider")
+    assert (field.input_value(), slider.get_attribute("aria-valuetext")) == ("", "not set")
+    page.keyboard.press("ArrowRight")  # nothing to move yet
+    page.keyboard.press("Enter")
+    assert (number(page), field.input_value(), given(server, "Ada")) == (1, "", [])
+    page.locator("h1").click()
+    page.keyboard.press("7")
+    page.keyboard.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext") == "71 of 100"
+    press(page, "Enter", 2)
+    page.keyboard.press("a")
+    press(page, "Enter", 3)
+    page.keyboard.press("0")
+    press(page, "Enter", 4)
+    page.mouse.click(*middle(page))  # where the slider would rest: it did not move, yet was put
+    assert field.input_value() == "50"
+    press(page, "Enter", 5)
+    field.fill("33")
+    press(page, "Enter", 6)
+    slider.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("PageUp")
+    assert field.input_value() == "10"
+    press(page, "Enter", 7)
+    press(page, "Backspace", 6)
+    field.fill("101")
+    page.keyboard.press("Enter")
+    assert number(page) == 6
+    assert given(server, "Ada") == [71, 100, 0, 50, 33]
+    assert problems == []
+
+
+def test_backspace_in_the_number_corrects_the_number(stating, page):
+    address, server = stating
+    open_as(page, address, "Bob")
+    page.keyboard.press("4")
+    press(page, "Enter", 2)
+    page.locator("#stating").fill("75")
+    page.keyboard.press("Backspace")
+    assert (number(page), page.locator("#stating").input_value()) == (2, "7")
+    assert given(server, "Bob") == [40]
+
+
+def test_without_script_a_number_is_typed(stating, chromium):
+    address, server = stating
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_label("Your name").fill("Cleo")
+    page.get_by_role("button", name="Begin").click()
+    assert not page.locator("#slider").is_visible()
+    page.get_by_label("Of 100 such cases").fill("85")
+    page.get_by_role("button", name="Next").click()
+    assert page.locator("#count").inner_text() == "2 of 14"
+    context.close()
+    assert given(server, "Cleo") == [85]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_the_screen_and_can_be_read(stating, chromium, width, height, scheme):
+    address, _ = stating
+    context = chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=width < 500
+    )
+    page = context.new_page()
+    page.goto(address)
+    contrasts = [page.evaluate(CONTRAST)]
+    begin(page, address, f"Dana {scheme} {width}")
+    contrasts.append(page.evaluate(CONTRAST))
+    assert min(contrasts) >= 4.5
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(COVERED) <= 0.45
+    for part in ("#slider", "#stating", "button.main"):
+        assert page.locator(part).bounding_box()["height"] >= 44
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button, a, input:not([type=hidden])")]
+            .filter((e) => !(e.labels?.length || e.ariaLabel || e.textContent.trim())).length"""
+    )
+    assert unnamed == 0
+    context.close()
+
+
+def test_looked_up_answers_are_two_buttons(tmp_path, page):
+    write_patients(tmp_path)
+    server = Server(tmp_path, cases=12, out="said.json", more=(*ALONG, "--kind", "looked-up"))
+    try:
+        begin(page, server.start(), "Ada")
+        assert page.get_by_role("heading", name="Looked up: what is it?").is_visible()
+        assert page.locator("#slider").count() == 0
+        press(page, "ArrowRight", 2)
+        press(page, "ArrowLeft", 3)
+        page.keyboard.press("s")  # there is no skipping
+        page.keyboard.press("ArrowDown")
+        assert number(page) == 3
+        assert [verdict for _, _, verdict in server.answers()] == ["positive", "negative"]
+    finally:
+        server.kill()
