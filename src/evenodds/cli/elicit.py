@@ -127,7 +127,7 @@ def run_elicit(
     if not export:
         from evenodds.elicit.web import serve
 
-        for line in opening_lines(session):
+        for line in [*opening_lines(session), *session.prospects()]:
             tell(line)
         serve(session, port, lambda address: _announce(address, browser))
     _finish(session)

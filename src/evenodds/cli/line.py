@@ -55,6 +55,7 @@ def run_cases(
     a page; evenodds line tests the answers.
     """
     from evenodds.cli.input import split_names
+    from evenodds.elicit.judging import HOW, detectable, prospect_line
     from evenodds.elicit.show import choose_shown
     from evenodds.errors import InputError
     from evenodds.files import write_csv
@@ -103,6 +104,8 @@ def run_cases(
         f"the top down: how likely each is truly {read.positive!r}, from 0 to 1; or look the "
         f"truth up and write {read.positive!r} or {read.negative!r}."
     )
+    found = {one: detectable(read.scores, read.labels, cases, one) for one in HOW}
+    print(prospect_line(cases, found))
     same: list[str] = []
     for option, value in {"--positive": positive, "--weight": weight, "--group": group}.items():
         same += [] if value is None else [option, value]

@@ -6,7 +6,7 @@ of them again is compared and never counted.
 """
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -29,6 +29,7 @@ from evenodds.errors import InputError
 from evenodds.inference.line.cases import FEWEST_CASES, Cases, choose_cases
 from evenodds.inference.line.cases import Answers as AnswerKind
 from evenodds.inference.line.judged import About, JudgedCases, Repeat
+from evenodds.planning.line_plan import line_plan
 from evenodds.rows.labels import read_labels
 from evenodds.validation import FloatArray, check_column, check_whole
 
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 
 
 CASES, REPEATS = 60, 6
+POWER = 0.8
+HOW: dict[AnswerKind, str] = {
+    "probability": "stated probabilities",
+    "looked-up": "looked-up truth",
+}
 # After so many answers an expert who only ever says 0, 50 or 100 is asked for more.
 ROUNDING_SEEN = 8
 
@@ -60,6 +66,9 @@ class JudgingSession(Session):
     question_page: ClassVar[str] = "judge.html"
     start_page: ClassVar[str] = "start_judging.html"
 
+    scored: Scored | None = None  # where the scores were named again
+    _found: dict[AnswerKind, float | None] = field(default_factory=dict)
+
     @property
     def along(self) -> ScorePlan:
         """How cases were drawn, and what is asked."""
@@ -80,8 +89,34 @@ class JudgingSession(Session):
 
     def opening(self) -> list[str]:
         """Return what lies ahead, in sentences for the expert."""
-        about = "about " if self.along.kind is None else ""
-        return [f"There are {about}{count(self.plan.queue().n_questions, 'question')}."]
+        kind = self.along.kind
+        about = "about " if kind is None else ""
+        lines = [f"There are {about}{count(self.plan.queue().n_questions, 'question')}."]
+        size = None if kind is None else self._detectable(kind)
+        if size is not None:
+            lines.append(
+                f"With all of them, a test of these {self.table.num_rows:,} rows would probably "
+                "notice if the shares of wrong labels in the two classes differed by "
+                f"{100 * size:.0f} in 100."
+            )
+        return lines
+
+    def prospects(self) -> list[str]:
+        """Return what could be found with these cases, for whoever prepares the session."""
+        if self.scored is None:
+            return []
+        kinds = get_args(AnswerKind) if self.along.kind is None else (self.along.kind,)
+        return [prospect_line(len(self.plan.cases), {one: self._detectable(one) for one in kinds})]
+
+    def _detectable(self, kind: AnswerKind) -> float | None:
+        """Return the asymmetry that would be found; None where none would, or none is known."""
+        if self.scored is None:
+            return None
+        if kind not in self._found:
+            labels = self.table[self.plan.label].to_numpy()
+            n_cases = len(self.plan.cases)
+            self._found[kind] = detectable(self.scored.scores, labels, n_cases, kind)
+        return self._found[kind]
 
     def settle(self, kind: str | None) -> None:
         """Keep what kind of answers will be given, until somebody has given one."""
@@ -192,6 +227,27 @@ class JudgingSession(Session):
         return [] if judged is None else [judged.save(self.outputs.answers, private=True)]
 
 
+def detectable(scores: FloatArray, labels: Any, n_cases: int, kind: AnswerKind) -> float | None:
+    """Return the asymmetry that so many cases would find, more often than not; None if none."""
+    try:
+        plan = line_plan(scores, labels, n_cases=n_cases, power=POWER, answers=kind)
+    except InputError:
+        return None
+    return abs(plan.noise.asymmetry)
+
+
+def prospect_line(n_cases: int, found: dict[AnswerKind, float | None]) -> str:
+    """Say what so many cases would find with answers of either kind."""
+    sizes = [
+        f"{'none of any size' if size is None else f'{100 * size:.0f} in 100'} with {HOW[kind]}"
+        for kind, size in found.items()
+    ]
+    return (
+        f"{count(n_cases, 'case')} would probably show this difference of the two flip rates: "
+        f"{', '.join(sizes)} (power {POWER:g}, the better class flipped at 5%)."
+    )
+
+
 def _value(answer: Answer) -> float:
     """Return what an answer says: a chance, or the truth as 0 or 1."""
     if answer.chance is not None:
@@ -221,6 +277,7 @@ def open_judging(
         showing=Showing(store.plan.shown, wishes.images or wishes.data.resolve().parent),
         store=store,
         outputs=outputs,
+        scored=scored,
         unseen_lean=wishes.unseen_lean,
         test_command=_test_command(store.plan, wishes),
     )

@@ -287,6 +287,10 @@ class Session:
         """Return what the first page says beside the names of the classes."""
         return {}
 
+    def prospects(self) -> list[str]:
+        """Return what could be found, for whoever prepares the session: nothing is known yet."""
+        return []
+
     def settle(self, kind: str | None) -> None:
         """Keep what was chosen on the first page: nothing, where toss-ups are sought."""
 

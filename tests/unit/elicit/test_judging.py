@@ -11,7 +11,7 @@ from tests.unit.elicit.asking import HERE, TOKEN, Client
 
 import evenodds as eo
 from evenodds.elicit.answers import Verdict
-from evenodds.elicit.judging import Scored, open_judging
+from evenodds.elicit.judging import Scored, open_judging, prospect_line
 from evenodds.elicit.session import open_session
 from evenodds.inference.line.judged import JudgedCases
 
@@ -99,8 +99,28 @@ def test_a_kind_that_was_set_beforehand_is_not_asked_for(visit):
     session, ask = visit("looked-up")
     assert 'type="radio"' not in ask("").text
     assert "There are 24 questions." in ask("").text
+    told = re.search(r"differed by (\d+) in 100", " ".join(ask("").text.split()))
+    plan = eo.line_plan(
+        session.scored.scores,
+        session.table["diagnosis"].to_numpy(),
+        n_cases=24,
+        power=0.8,
+        answers="looked-up",
+    )
+    assert int(told.group(1)) == round(100 * abs(plan.noise.asymmetry))
     assert ask("start", expert="Ada", kind="probability").status_code == 400
     assert session.plan.kind == "looked-up"
+
+
+def test_whoever_prepares_is_told_what_could_be_found(opened):
+    (said,) = opened().prospects()
+    assert re.fullmatch(
+        r"24 cases would probably show this difference of the two flip rates: \d+ in 100 with "
+        r"stated probabilities, \d+ in 100 with looked-up truth \(power 0.8, the better class "
+        r"flipped at 5%\).",
+        said,
+    )
+    assert "none of any size with looked-up truth" in prospect_line(12, {"looked-up": None})
 
 
 def test_the_slider_has_no_resting_answer(visit):
