@@ -122,6 +122,9 @@ def test_the_page_fits_the_screen_and_can_be_read(stating, chromium, width, heig
     assert page.evaluate(COVERED) <= 0.45
     for part in ("#slider", "#stating", "button.main"):
         assert page.locator(part).bounding_box()["height"] >= 44
+    if width < 500:
+        page.touchscreen.tap(*middle(page))
+        assert page.locator("#stating").input_value() == "50"
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("button, a, input:not([type=hidden])")]
             .filter((e) => !(e.labels?.length || e.ariaLabel || e.textContent.trim())).length"""

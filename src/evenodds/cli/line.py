@@ -388,20 +388,21 @@ def judge_answers(
         sample_weight=read.block.weights,
         groups=read.block.groups,
     )
-    return replace(result, diagnostics=(*result.diagnostics, *_notes(judged, result.n_cases)))
+    return replace(result, diagnostics=(*result.diagnostics, *_notes(judged)))
 
 
-def _notes(judged: "JudgedCases", n_used: int) -> "list[Diagnostic]":
+def _notes(judged: "JudgedCases") -> "list[Diagnostic]":
     """Say which answers were not used, and how well repeats agree."""
     from evenodds.inference.results import Diagnostic
 
     notes = []
-    more = {name: n for name, n in judged.n_answers.items() if n > n_used}
-    if more:
-        fewest = min(judged.n_answers, key=lambda name: judged.n_answers[name])
+    counts = judged.n_answers
+    fewest, most = min(counts.values()), max(counts.values())
+    if fewest < most:
         message = (
-            f"{fewest!r} answered {n_used} cases and others up to {max(more.values())}: only cases "
-            "that all experts answered count. --expert leaves somebody out."
+            f"{next(name for name, n in counts.items() if n == fewest)!r} answered {fewest} cases "
+            f"and others up to {most}: only cases that all experts answered count. --expert leaves "
+            "somebody out."
         )
         notes.append(Diagnostic(name="unused answers", message=message, concern=True))
     apart = judged.repeat_difference

@@ -224,13 +224,13 @@ def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
 
 def _refuse_margin(result: Any, wanted: Delivery) -> None:
     """Refuse a gate that no number of rows could pass."""
+    if wanted.gate != "equivalence" or wanted.margin is None:
+        return
     from evenodds.errors import InputError
     from evenodds.inference.line.result import LineTestResult
     from evenodds.inference.results import AsymmetryTestResult
     from evenodds.report import asymmetry, line
 
-    if wanted.gate != "equivalence" or wanted.margin is None:
-        return
     why = None
     if isinstance(result, AsymmetryTestResult):
         why = asymmetry.refused_margin(result, wanted.margin, wanted.significance)

@@ -180,8 +180,11 @@ class JudgedCases:
                 for one in record["repeats"]
             )
             about = {name: record[name] for name in KEYS[2:]}
-            told = About(**{**about, "shown": tuple(map(str, record["shown"]))})
-        except (AttributeError, KeyError, TypeError, ValueError):
+            texts = [*(about[name] for name in KEYS[2:5]), about["digest"], *record["shown"]]
+            if not all(isinstance(text, str) for text in (*texts, about["weight"] or "")):
+                raise TypeError("text is needed")
+            told = About(**{**about, "shown": tuple(record["shown"])})
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             raise InputError(f"{path} is damaged: its answers cannot be read.") from None
         if not answers:
             raise InputError(f"{path} holds no answers yet.")

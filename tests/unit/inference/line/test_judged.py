@@ -82,6 +82,8 @@ def test_an_answer_left_out_in_the_middle_is_refused(judged, refused, cases):
         (lambda record: record["repeats"][0].pop("row"), "its answers cannot be read."),
         (lambda record: record["cases"].pop("edges"), "the draw in"),
         (lambda record: record.update(shown=3), "its answers cannot be read."),
+        (lambda record: record.update(positive={}), "its answers cannot be read."),
+        (lambda record: record["repeats"][0].update(row=1e999), "its answers cannot be read."),
     ],
 )
 def test_a_file_that_was_changed_is_refused(judged, tmp_path, refused, cases, change, message):
