@@ -97,7 +97,7 @@ def test_without_script_a_number_is_typed(stating, chromium):
     page.goto(address)
     page.get_by_label("Your name").fill("Cleo")
     page.get_by_role("button", name="Begin").click()
-    assert not page.locator("#slider").is_visible()
+    page.locator("#slider").wait_for(state="hidden")
     page.get_by_label("Of 100 such cases").fill("85")
     page.get_by_role("button", name="Next").click()
     assert page.locator("#count").inner_text() == "2 of 14"
@@ -123,8 +123,11 @@ def test_the_page_fits_the_screen_and_can_be_read(stating, chromium, width, heig
     for part in ("#slider", "#stating", "button.main"):
         assert page.locator(part).bounding_box()["height"] >= 44
     if width < 500:
-        page.touchscreen.tap(*middle(page))
+        across, down = middle(page)
+        page.touchscreen.tap(across, down)
         assert page.locator("#stating").input_value() == "50"
+        page.touchscreen.tap(across - page.locator("#slider").bounding_box()["width"] / 4, down)
+        assert 20 <= int(page.locator("#stating").input_value()) <= 30
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("button, a, input:not([type=hidden])")]
             .filter((e) => !(e.labels?.length || e.ariaLabel || e.textContent.trim())).length"""

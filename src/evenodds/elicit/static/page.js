@@ -72,8 +72,8 @@ function stateByKey(event) {
 
 if (stating) {
   slider.addEventListener("input", () => state(slider.value));
-  // A click on the very middle moves nothing, and is an answer too.
-  slider.addEventListener("click", () => state(slider.value));
+  // Where the slider is touched on its very middle it does not move, and that is an answer too.
+  slider.addEventListener("pointerup", () => state(slider.value));
   stating.addEventListener("input", showStated);
   showStated(); // of a page that the browser brought back
 }
