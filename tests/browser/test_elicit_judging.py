@@ -32,7 +32,7 @@ def open_as(page, address, expert):
         choice.check()
     page.get_by_label("Your name").fill(expert)
     page.get_by_role("button", name="Begin").click()
-    ready(page)
+    page.locator("#stating").wait_for()
 
 
 def middle(page):
@@ -47,6 +47,7 @@ def test_numbers_by_keys_slider_and_typing(stating, page):
     page.on("console", lambda message: problems.append(message.text))
     page.on("pageerror", lambda error: problems.append(str(error)))
     open_as(page, address, "Ada")
+    ready(page)
     field, slider = page.locator("#stating"), page.locator("#slider")
     assert (field.input_value(), slider.get_attribute("aria-valuetext")) == ("", "not set")
     page.keyboard.press("ArrowRight")  # nothing to move yet
@@ -82,6 +83,7 @@ def test_numbers_by_keys_slider_and_typing(stating, page):
 def test_backspace_in_the_number_corrects_the_number(stating, page):
     address, server = stating
     open_as(page, address, "Bob")
+    ready(page)
     page.keyboard.press("4")
     press(page, "Enter", 2)
     page.locator("#stating").fill("75")
@@ -94,9 +96,7 @@ def test_without_script_a_number_is_typed(stating, chromium):
     address, server = stating
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(address)
-    page.get_by_label("Your name").fill("Cleo")
-    page.get_by_role("button", name="Begin").click()
+    open_as(page, address, "Cleo")
     page.locator("#slider").wait_for(state="hidden")
     page.get_by_label("Of 100 such cases").fill("85")
     page.get_by_role("button", name="Next").click()
@@ -115,7 +115,8 @@ def test_the_page_fits_the_screen_and_can_be_read(stating, chromium, width, heig
     page = context.new_page()
     page.goto(address)
     contrasts = [page.evaluate(CONTRAST)]
-    begin(page, address, f"Dana {scheme} {width}")
+    open_as(page, address, f"Dana {scheme} {width}")
+    ready(page)
     contrasts.append(page.evaluate(CONTRAST))
     assert min(contrasts) >= 4.5
     assert page.evaluate("document.documentElement.scrollWidth") <= width
