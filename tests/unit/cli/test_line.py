@@ -129,9 +129,22 @@ def test_rows_of_the_sheet_may_be_in_any_order(filled, line, tmp_path):
     assert line(path).stdout == before
 
 
-def test_weights_and_groups_are_read_from_the_data(filled, line):
-    found = line(filled(), "--weight", "times", "--group", "patient")
-    assert (found.exit_code, "groups" in found.stdout) == (0, True)
+def test_weights_and_groups_are_read_from_the_data(world, sheet, filled, line):
+    options = ("--weight", "times", "--group", "patient", "--format", "json")
+    found = json.loads(line(filled(), *options).stdout)
+    table, draw, _ = sheet
+    expected = eo.line_test(
+        world.scores,
+        world.given,
+        draw,
+        stated(world, table["row"]),
+        answers="probability",
+        sample_weight=1 + np.arange(2000) % 2,
+        groups=np.arange(2000) // 2,
+    )
+    assert found["statistic"] == expected.statistic
+    plain = json.loads(line(filled(), "--format", "json").stdout)
+    assert found["statistic"] != plain["statistic"]
 
 
 def test_a_report_and_gates(filled, line, tmp_path):

@@ -1,6 +1,7 @@
 """Answers kept with their draw: what comes back, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,11 @@ def test_answers_come_back_as_they_were_saved(judged, tmp_path):
     )
     np.testing.assert_array_equal(found.stated, judged.stated)
     assert found.cases.to_dict() == judged.cases.to_dict()
+
+
+def test_answers_of_a_sheet_are_not_saved_without_what_they_are_about(judged, refused, tmp_path):
+    with refused("answers from a sheet are kept in the sheet."):
+        replace(judged, about=None).save(tmp_path / "a.json")
 
 
 def test_repeats_are_compared_with_the_first_answer_of_their_expert(judged):
