@@ -49,7 +49,7 @@ ROUNDING_SEEN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """Scores of all rows, what cases are drawn by beside them, and what the answers will be."""
+    """Scores of all rows, and what cases are drawn by beside them."""
 
     scores: FloatArray
     name: str  # what the user calls them: a column or a file
