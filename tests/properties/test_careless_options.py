@@ -42,6 +42,7 @@ LINES = {
     "cases": "cases rows.csv --label y --scores s.npy --out c.csv --cases 24 --strata 2",
     "line": "line rows.csv --label y --scores s.npy --answers said.csv --kind probability",
     "plan": "plan --variance 0.9 --rows 999 --variance-rows 99 --anchors 9 --alpha 0.1 --beta 0.3",
+    "plan of a line": "plan rows.csv --label y --scores s.npy --cases 12 --alpha 0.1 --beta 0.4",
     "plan of a world": "plan --world paper --rows 9 --anchors 0 --alpha 0.1 --beta 0.3",
     "study paper": "study paper --out rows.csv",
     "study atlas": "study atlas --out rows.csv",

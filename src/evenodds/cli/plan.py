@@ -3,7 +3,7 @@
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from evenodds.cli.output import INTERRUPTED, check_output, guarded, tell
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise
+    from evenodds.planning.line_plan import LinePlan
     from evenodds.planning.plan import Plan
     from evenodds.planning.question import Design
 
@@ -44,6 +45,16 @@ def run_plan(
     variance_rows: Annotated[
         int | None, typer.Option(help="Number of rows that --variance is for.")
     ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            help="Plan a line test: column of out-of-fold scores in DATA, or a file of them."
+        ),
+    ] = None,
+    cases: Annotated[
+        int | None, typer.Option(help="With --scores: number of cases to judge.")
+    ] = None,
+    kind: options.Kind = None,
     rows: Annotated[int | None, typer.Option(help="Number of rows.")] = None,
     anchors: Annotated[int | None, typer.Option(help="Number of toss-up cases.")] = None,
     alpha: Annotated[
@@ -74,11 +85,42 @@ def run_plan(
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
     from evenodds.cli.output import progress_bar
     from evenodds.planning.plan import make_plan
-    from evenodds.report.sheet import View, sheet_of
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
     check_whole(runs, "--runs", at_most=MOST_RUNS)
     check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS)
+    if scores is not None:
+        others: dict[str, Any] = {
+            "--features": features,
+            "--formula": formula,
+            "--pilot-alpha": pilot_alpha,
+            "--pilot-beta": pilot_beta,
+            "--world": world,
+            "--variance": variance,
+            "--rows": rows,
+            "--anchors": anchors,
+            "--method": method,
+            "--figure": figure,
+        }
+        _refuse_beside("--scores", "a line test, which has none", others)
+        _show_line_plan(
+            [] if data is None else [data],
+            label,
+            scores,
+            output_format,
+            n_cases=cases,
+            noise=read_noise(alpha, beta),
+            power=power,
+            rate=rate,
+            answers=kind or "probability",
+            positive=positive,
+            alternative=alternative,
+            significance=significance,
+            shared_tolerance=shared_tolerance,
+        )
+        return
+    needless = {"--cases": cases, "--kind": kind}
+    _refuse_beside("a plan without --scores", "toss-ups, not cases along a score", needless)
     drawing = None if figure is None else _figure_name(figure, data)
     design = _read_design(
         _read_pilot(
@@ -112,6 +154,15 @@ def run_plan(
         )
     if drawing is not None:
         _draw(plan, drawing)
+    _show(plan, output_format)
+    if plan.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _show(plan: "Plan | LinePlan", output_format: str) -> None:
+    """Print a plan for people or for programs."""
+    from evenodds.report.sheet import View, sheet_of
+
     sheet = sheet_of(plan, View())
     if output_format == "json":
         print(json.dumps({**plan.to_dict(), "verdict": sheet.verdict}, indent=2))
@@ -119,8 +170,31 @@ def run_plan(
         from evenodds.cli.show import show_sheet
 
         show_sheet(sheet)
-    if plan.interrupted:
-        raise typer.Exit(INTERRUPTED)
+
+
+def _refuse_beside(what: str, plans: str, others: dict[str, Any]) -> None:
+    """Refuse options of the other kind of plan."""
+    from evenodds.errors import InputError
+
+    given = [option for option, value in others.items() if value is not None]
+    if given:
+        raise InputError(f"{given[0]} does not go with {what}: it plans {plans}. Leave it out.")
+
+
+def _show_line_plan(
+    data: list[str], label: str | None, scores: str, output_format: str, **asked: Any
+) -> None:
+    """Plan a line test from scores at hand."""
+    from evenodds.cli.line import read_scored
+    from evenodds.errors import InputError
+    from evenodds.planning.line_plan import line_plan
+
+    if not data or label is None:
+        raise InputError("--scores needs DATA and --label: the labels that the scores foretell.")
+    read = read_scored(data, label, scores, positive=asked.pop("positive"))
+    if asked["n_cases"] is asked["power"] is None:
+        asked["power"] = 0.8
+    _show(line_plan(read.scores, read.labels, positive=read.positive, **asked), output_format)
 
 
 def _read_design(pilot: "Design | None", world: str | None, variance: "Design | None") -> "Design":

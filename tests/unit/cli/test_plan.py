@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+import evenodds as eo
+
 QUICK = "--method wald --tolerance 0 --runs 0"
 
 
@@ -113,3 +115,48 @@ def test_a_pilot_with_hardly_a_positive_is_refused(command, tmp_path):
     )
     assert result.exit_code == 2
     assert "the pilot has 29 rows labelled 'ill' but a plan needs at least 30" in result.stderr
+
+
+@pytest.fixture
+def scored(files, tmp_path, table):
+    """Return the options that plan a line test of the rows."""
+    features = table[["age", "dose"]].to_numpy()
+    scores = eo.out_of_fold_scores(features, table["diagnosis"])
+    np.save(tmp_path / "scores.npy", scores)
+    return f"{files}/rows.csv --label diagnosis --scores {tmp_path}/scores.npy"
+
+
+def test_a_line_test_is_planned_as_in_python(command, scored, table, tmp_path):
+    said = command(f"plan {scored} --alpha .05 --beta .3 --cases 30 --format json")
+    document = json.loads(said.stdout)
+    noise = eo.ClassConditionalNoise(0.05, 0.3)
+    scores = np.load(tmp_path / "scores.npy")
+    plan = eo.line_plan(scores, table["diagnosis"], n_cases=30, noise=noise)
+    assert document["power"] == plan.power
+    assert document["verdict"].startswith("The power is ")
+
+
+def test_the_asymmetry_that_cases_find_is_at_a_power_of_four_in_five(command, scored):
+    said = command(f"plan {scored} --cases 40 --power .8 --kind looked-up")
+    assert said.exit_code == 0
+    assert said.stdout.startswith("An asymmetry of ")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("--cases 40 --anchors 3", "--anchors does not go with --scores: it plans a line test"),
+        ("--cases 5 --alpha .1 --beta .2", "n_cases is 5 but must be a whole number of at least"),
+        ("--alpha .1", "give --alpha and --beta together"),
+    ],
+)
+def test_a_line_plan_that_cannot_be_is_refused(command, scored, more, message):
+    said = command(f"plan {scored} {more}")
+    assert said.exit_code == 2
+    assert message in said.stderr
+
+
+def test_cases_without_scores_are_refused(command, files):
+    said = command(f"plan {files}/plain.csv --label diagnosis --cases 60")
+    assert said.exit_code == 2
+    assert "--cases does not go with a plan without --scores" in said.stderr
