@@ -60,6 +60,7 @@ from evenodds.noise import (
 )
 from evenodds.planning.audit_size import audit_size as audit_size
 from evenodds.planning.expected_data import AnchorVariance as AnchorVariance
+from evenodds.planning.line_plan import line_plan as line_plan
 from evenodds.planning.plan import sample_size_range as sample_size_range
 from evenodds.planning.power import anchors_needed as anchors_needed
 from evenodds.planning.power import detectable_asymmetry as detectable_asymmetry
