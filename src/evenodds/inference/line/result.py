@@ -5,7 +5,7 @@ from typing import Any
 
 from evenodds.inference.contour.result import Answer, Noise, Wider
 from evenodds.inference.line.cases import Answers
-from evenodds.inference.profile import Alternative, Profile, Reference
+from evenodds.inference.profile import Alternative, Profile, Reference, pvalue_of
 from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
 from evenodds.validation import check_between
 
@@ -137,9 +137,19 @@ class LineTestResult(Profiled):
         return found[0] if found else None
 
     def not_rejected(self, significance: float = 0.05) -> Noise:
-        """Return the simplest noise that is not rejected; past the last, "instance-dependent"."""
+        """Return the simplest noise that is not rejected; past the last, "instance-dependent".
+
+        Uniform noise is also rejected by the test itself, which looks for an asymmetry alone.
+        """
         check_between(significance, "significance", 0, 1, closed="neither")
-        kept: list[Noise] = [rung.noise for rung in self.rungs if rung.pvalue >= significance]
+        leans = pvalue_of(self.statistic, "two-sided") < significance
+        kept: list[Noise] = [
+            rung.noise
+            for rung in self.rungs
+            if rung.pvalue >= significance and not (leans and rung.noise != "class-conditional")
+        ]
+        if not kept and not any(rung.noise == "class-conditional" for rung in self.rungs):
+            return "class-conditional"  # two strata: a line runs through any two points
         return kept[0] if kept else "instance-dependent"
 
     def not_ruled_out(self, significance: float = 0.05) -> tuple[Wider, ...]:
