@@ -32,6 +32,7 @@ from evenodds.inference.profile import Alternative
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.expected_data import Centre
+from evenodds.planning.power import check_findable, smallest
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
 
 # The whole data is taken as this many times the audit: its counts are nearly exact.
@@ -285,7 +286,7 @@ def audit_size(
     side = check_alternative(alternative)
     level = check_between(significance, "significance", 0, 1, closed="neither")
     wanted = check_between(power, "power", 0, 1, closed="neither")
-    _check_findable(noise, side)
+    check_findable(noise, side)
 
     def reached(n_rows: int) -> float:
         if design.sampled_by == "given" and is_small(design.by_given(n_rows)):
@@ -344,18 +345,6 @@ def _read_design(
     return AuditDesign(noise, prior, drawn, part)
 
 
-def _check_findable(noise: ClassConditionalNoise, alternative: Alternative) -> None:
-    """Refuse noise without an asymmetry, or on the side that is not tested."""
-    if noise.asymmetry == 0:
-        raise InputError(f"alpha and beta are both {noise.alpha:g}: there is no asymmetry to find.")
-    wrong_way = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[alternative]
-    if wrong_way * noise.asymmetry > 0:
-        raise InputError(
-            f"alternative is {alternative!r} but beta - alpha is {noise.asymmetry:+g}: a "
-            "one-sided test looks the other way."
-        )
-
-
 def _fewest(reached: Callable[[int], float], wanted: float) -> int:
     """Return the smallest number of rows with the wanted power, by doubling and halving."""
     low, high = 2, 4
@@ -366,7 +355,4 @@ def _fewest(reached: Callable[[int], float], wanted: float) -> int:
                 f"more than {MOST_ROWS:,} rows would have to be audited: the flip rates are too "
                 "close to tell apart. Look for a larger asymmetry."
             )
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) >= wanted else (middle, high)
-    return high
+    return smallest(lambda n_rows: reached(n_rows) >= wanted, low, high)

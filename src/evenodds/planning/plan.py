@@ -28,7 +28,7 @@ from evenodds.planning.question import (
 )
 from evenodds.simulation.own_data import PilotWorld
 from evenodds.simulation.parallel import Progress
-from evenodds.simulation.rejection import RejectionRate, rejection_rate
+from evenodds.simulation.rejection import RejectionRate, measure_rejections
 from evenodds.simulation.world import World
 from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_between, check_whole
 
@@ -255,10 +255,12 @@ def make_plan(
     uniform = UniformNoise((point.noise.alpha + point.noise.beta) / 2)
     simulated = level = None
     if runs and _can_be_simulated(question, point):
-        simulated = _simulate(question, point, runs, workers, _half(progress, 0))
+        how: dict[str, Any] = {"significance": question.significance, "workers": workers}
+        drawn = question.simulation(point, question.seed)
+        simulated = measure_rejections(drawn, runs, **how, progress=_half(progress, 0))
         if simulated.runs == runs:  # an interrupt leaves fewer
-            null = replace(point, noise=uniform)
-            level = _simulate(question, null, runs, workers, _half(progress, 1))
+            drawn = question.simulation(replace(point, noise=uniform), question.seed)
+            level = measure_rejections(drawn, runs, **how, progress=_half(progress, 1))
     return Plan(
         unknown=unknown,
         data=question.design.name if isinstance(question.design, World) else "summary numbers",
@@ -314,27 +316,6 @@ def _around(plan: Point) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
 def _can_be_simulated(question: Question, plan: Point) -> bool:
     """Tell whether data can be drawn, in bearable time."""
     return isinstance(question.design, World) and 0 < (plan.n_rows or 0) <= MOST_SIMULATED_ROWS
-
-
-def _simulate(
-    asked: Question, plan: Point, runs: int, workers: int, progress: Progress | None
-) -> RejectionRate:
-    """Return how often the test rejects in simulated data."""
-    return rejection_rate(
-        asked.world,
-        plan.noise,
-        n_rows=plan.n_rows or 0,
-        n_anchors=plan.n_anchors,
-        method=asked.method,
-        alternative=asked.alternative,
-        tolerance=asked.tolerance,
-        shared_tolerance=asked.shared_tolerance,
-        significance=asked.significance,
-        runs=runs,
-        seed=asked.seed,
-        workers=workers,
-        progress=progress,
-    )
 
 
 def _half(progress: Progress | None, number: int) -> Progress | None:

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from evenodds.errors import InputError
+from evenodds.inference.profile import Alternative
 from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
 from evenodds.planning.expected_data import MOST_ANCHORS
 from evenodds.planning.question import (
@@ -228,12 +229,8 @@ def work_out(
         why = "it is a flip rate"
         sought = UniformNoise(check_between(rate, "rate", 0, 0.5, closed="left", why=why))
     sought = check_noise(sought)
-    if unknown in {"rows", "anchors"} and sought.asymmetry == 0:
-        raise InputError(
-            f"both flip rates are {sought.alpha:g}: there is no asymmetry to find. Give alpha and "
-            "beta that differ."
-        )
-    _check_direction(question, sought)
+    if unknown in {"rows", "anchors"} or sought.asymmetry:
+        check_findable(sought, question.alternative)
     wanted = 0.0
     if unknown != "power":
         why = "no test rejects less often than its level, nor always"
@@ -256,12 +253,17 @@ def work_out(
     return settled(question, solve, runs=runs, workers=workers)
 
 
-def _check_direction(question: Question, noise: ClassConditionalNoise) -> None:
-    """Refuse a one-sided test that looks away from the noise."""
-    wrong_way = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[question.alternative]
+def check_findable(noise: ClassConditionalNoise, alternative: Alternative) -> None:
+    """Refuse noise without an asymmetry, or on the side that is not tested."""
+    if noise.asymmetry == 0:
+        raise InputError(
+            f"both flip rates are {noise.alpha:g}: there is no asymmetry to find. Give alpha and "
+            "beta that differ."
+        )
+    wrong_way = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[alternative]
     if wrong_way * noise.asymmetry > 0:
         raise InputError(
-            f"alternative is {question.alternative!r} but beta - alpha is {noise.asymmetry:+g}: a "
+            f"alternative is {alternative!r} but beta - alpha is {noise.asymmetry:+g}: a "
             "one-sided test looks the other way."
         )
 

@@ -87,12 +87,20 @@ class Question:
         default_factory=dict, compare=False, repr=False
     )
 
-    @property
-    def world(self) -> World:
-        """What data are drawn from."""
+    def simulation(self, plan: "Point", seed: int) -> PValues:
+        """Return what tests data sets drawn as planned, whose summary numbers will not do."""
         if not isinstance(self.design, World):
             raise TypeError("summary numbers cannot be simulated")
-        return self.design
+        setting = Setting(
+            world=self.design,
+            noise=plan.noise,
+            n_rows=plan.n_rows or 0,
+            n_anchors=plan.n_anchors,
+            tolerance=self.tolerance,
+            shared_tolerance=self.shared_tolerance,
+            seed=seed,
+        )
+        return PValues(setting, self.method, self.alternative)
 
     def power(self, noise: ClassConditionalNoise, n_rows: float | None, n_anchors: int) -> float:
         """Return the probability that the test rejects uniform noise."""
@@ -173,16 +181,16 @@ def _check_settings(method: Method) -> Method:
             f"method is {method.name!r} but plans are worked out for the tests that fit one curve: "
             "use rejection_rate, which simulates, or plan for method 'boundary'."
         )
-    if getattr(method, "weights", "equal") != "equal":
-        raise InputError(
-            "weights is 'optimal' but plans are worked out for equal weights: use rejection_rate, "
-            "which simulates."
-        )
-    if getattr(method, "calibration", "asymptotic") != "asymptotic":
-        raise InputError(
-            "calibration is 'bootstrap' but plans are worked out for the normal law: use "
-            "rejection_rate, which simulates."
-        )
+    for name, usual, law in (
+        ("weights", "equal", "equal weights"),
+        ("calibration", "asymptotic", "the normal law"),
+    ):
+        chosen = getattr(method, name, usual)
+        if chosen != usual:
+            raise InputError(
+                f"{name} is {chosen!r} but plans are worked out for {law}: use rejection_rate, "
+                "which simulates."
+            )
     return method
 
 
@@ -292,18 +300,8 @@ def _measured(question: Question, plan: Point, runs: int, workers: int, number: 
     Not the mean of z itself: with few rows some fits go far astray, and it would follow these.
     """
     n_rows = plan.n_rows or 0
-    setting = Setting(
-        world=question.world,
-        noise=plan.noise,
-        n_rows=n_rows,
-        n_anchors=plan.n_anchors,
-        tolerance=question.tolerance,
-        shared_tolerance=question.shared_tolerance,
-        seed=question.seed + SEED_OFFSET + number,
-    )
-    pvalues, interrupted = PValues(setting, question.method, question.alternative).of_all(
-        runs, runs_a_task=RUNS_A_TASK, workers=workers
-    )
+    drawn = question.simulation(plan, question.seed + SEED_OFFSET + number)
+    pvalues, interrupted = drawn.of_all(runs, runs_a_task=RUNS_A_TASK, workers=workers)
     if interrupted:
         raise KeyboardInterrupt
     rejected = pvalues < question.significance  # not where the test could not be done

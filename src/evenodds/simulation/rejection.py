@@ -245,20 +245,38 @@ def rejection_rate(
         shared_tolerance=shared,
         seed=check_whole(seed, "seed"),
     )
-    of_runs = PValues(setting, test, check_alternative(alternative))
-    n_workers = check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS)
+    return measure_rejections(
+        PValues(setting, test, check_alternative(alternative)),
+        runs,
+        significance=level,
+        workers=check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS),
+        runs_a_task=step,
+        progress=progress,
+    )
+
+
+def measure_rejections(
+    of_runs: PValues,
+    runs: int,
+    *,
+    significance: float,
+    workers: int,
+    runs_a_task: int = RUNS_A_TASK,
+    progress: Progress | None = None,
+) -> RejectionRate:
+    """Return how often p-values of simulated data sets fall below a level."""
     pvalues, interrupted = of_runs.of_all(
-        runs, runs_a_task=step, workers=n_workers, progress=progress
+        runs, runs_a_task=runs_a_task, workers=workers, progress=progress
     )
     if interrupted:
         warnings.warn(
             f"interrupted after {len(pvalues)} of {runs} runs: the rate is of these.",
             ImprecisionWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    rejections, failures = int((pvalues < level).sum()), int(np.isnan(pvalues).sum())
+    rejections, failures = int((pvalues < significance).sum()), int(np.isnan(pvalues).sum())
     if failures == len(pvalues):
-        of_runs.of_trial(setting.draw(0))  # says what is wrong with all of them
+        of_runs.of_trial(of_runs.setting.draw(0))  # says what is wrong with all of them
         raise InputError("the test returned nan for every data set: it must return a p-value.")
     low, high = wilson_interval(rejections, len(pvalues))
     return RejectionRate(
@@ -268,7 +286,7 @@ def rejection_rate(
         rejections=rejections,
         runs=len(pvalues),
         failures=failures,
-        significance=level,
+        significance=significance,
     )
 
 

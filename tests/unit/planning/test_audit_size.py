@@ -68,7 +68,7 @@ def test_a_plan_prints_itself():
         (
             eo.ClassConditionalNoise(0.1, 0.1),
             {"prior": 0.5},
-            r"^alpha and beta are both 0\.1: there is no asymmetry to find\.$",
+            r"^both flip rates are 0\.1: there is no asymmetry to find\.",
         ),
         (
             NOISE,
