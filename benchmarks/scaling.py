@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from evenodds.anchors import Anchors
 from evenodds.inference.asymmetry import run_on_rows
 from evenodds.inference.boundary import Boundary
 from evenodds.inference.method import Known
-from evenodds.model.logistic import GroupedScores
+from evenodds.model.logistic import GroupedScores, plain_scores
 from evenodds.model.logistic import fit_rows
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisySums
 from evenodds.model.sums import Information, Score
@@ -130,7 +131,9 @@ def messages(rows: DaskRows) -> None:
         "Score": Score(theta),
         "Information": Information(theta),
         "NoisySums": NoisySums(NoisyPoint(theta, 0.1, 0.0)),
-        f"GroupedScores, {N_GROUPS:,} groups": GroupedScores(theta, None, N_GROUPS),
+        f"GroupedScores, {N_GROUPS:,} groups": GroupedScores(
+            partial(plain_scores, theta, None), N_GROUPS, len(theta)
+        ),
     }
     n_runs = len(rows.table.runs)
     n_merges, width = 0, n_runs

@@ -258,7 +258,7 @@ class RateBounds:
         share = rows.positive_weight() / rows.total_weight
         alpha, beta = 1 - share, share
         if rows.n_groups is None:  # else the error of a share is not known so simply
-            _, positives, negatives = index_counts(problem.small, fitted.plain_coefficients)
+            _, _, positives, negatives = index_counts(problem.small, fitted.plain_coefficients)
             beta = min(beta, _lowest_share(positives, negatives))
             alpha = min(alpha, _lowest_share(negatives[::-1], positives[::-1]))
         return cls(alpha, beta)

@@ -19,7 +19,7 @@ from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Diagnostic
 from evenodds.model.bent_curve import FreeCurve
-from evenodds.model.curve_shape import N_BENDS, BendSums
+from evenodds.model.curve_shape import N_BENDS, bend_sums
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import (
     RATE_MOVES,
@@ -390,14 +390,13 @@ def curve_shape_check(problem: NoisyProblem, free: FreeCurve) -> Diagnostic | No
     if free.plain:
         return _untold("link", "whether the curve is logistic between its plateaus")
     small, here = problem.small, free.here
-    sums = small.rows.sum_over_rows(BendSums.at(small.outside(free.point), small))
-    inverse = symmetric_inverse(here.information)
-    shared = sums.with_others * problem.factors
-    lever = shared @ inverse
+    score, information, with_others = bend_sums(small, small.outside(free.point))
+    shared = with_others * problem.factors
+    lever = shared @ symmetric_inverse(here.information)
+    scale = 1 / np.sqrt(np.maximum(information.diagonal(), 1e-300))
     # The score of the bends where everything else is at its best, by one scoring step.
-    score = sums.score - lever @ here.score
-    information = sums.information - lever @ shared.T
-    scale = 1 / np.sqrt(np.maximum(sums.information.diagonal(), 1e-300))
+    score = score - lever @ here.score
+    information = information - lever @ shared.T
     score, information = score * scale, information * np.outer(scale, scale)
     parts = [slice(0, N_BENDS), slice(N_BENDS, None)] if len(score) > N_BENDS else [slice(None)]
     found = [chi_squared(score[part], information[part, part], least=1e-8) for part in parts]

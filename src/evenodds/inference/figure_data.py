@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import expit
@@ -11,12 +12,12 @@ from evenodds.inference.noise_aware import crossings, grouped_scores
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import AnchorPosition, CurveBin, Plane, Sketch
 from evenodds.model.curve_shape import (
-    CELLS,
-    CellCounts,
-    CurveBins,
     IndexShape,
     Projection,
     bin_limits,
+    cell_counts,
+    curve_bins,
+    gathered,
 )
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
@@ -53,21 +54,21 @@ def sketch_noise_aware(
     anchors = anchor_positions(null, equations, grouped_scores(problem, null.point))
     shape = IndexShape.of(curve.rows, curve.point.coefficients, curve.shift)
     boundary = noisy_boundary(curve.point)
-    bins = _fill_bins(curve, shape, boundary)
+    bins, between = _fill_bins(curve, shape, boundary)
     return Sketch(
         n_rows_seen=curve.rows.total_weight,
         anchors=anchors,
-        bins=_read_bins(bins),
+        bins=bins,
         plane=_plane(curve, shape, points[[anchor.number for anchor in anchors]]),
         noisy_boundary=boundary,
-        between=None if boundary is None else bins.between / curve.rows.total_weight,
+        between=None if boundary is None else between / curve.rows.total_weight,
     )
 
 
 def sketch_plain(curve: CurveOnRows, anchors: tuple[AnchorPosition, ...]) -> Sketch:
     """Return the summaries of a plain curve, which knows of no clean boundary."""
     shape = IndexShape.of(curve.rows, curve.point.coefficients, curve.shift)
-    bins = _read_bins(_fill_bins(curve, shape, None))
+    bins, _ = _fill_bins(curve, shape, None)
     return Sketch(n_rows_seen=curve.rows.total_weight, anchors=anchors, bins=bins)
 
 
@@ -105,15 +106,19 @@ def spread_out(
     )
 
 
-def _fill_bins(curve: CurveOnRows, shape: IndexShape, boundary: float | None) -> CurveBins:
+def _fill_bins(
+    curve: CurveOnRows, shape: IndexShape, boundary: float | None
+) -> tuple[tuple[CurveBin, ...], float]:
+    """Return rows in bins, with an interval for each observed share, and those between boundaries.
+
+    These are rows on the other side of the noisy boundary than of the clean.
+    """
     limits = bin_limits(shape.mean, shape.spread)
-    return curve.rows.sum_over_rows(CurveBins(curve.point, curve.shift, limits, boundary))
-
-
-def _read_bins(filled: CurveBins) -> tuple[CurveBin, ...]:
-    """Return sums of bins as means, with an interval for each observed share."""
+    fine, between = curve.rows.totals(
+        partial(curve_bins, curve.point, curve.shift, limits, boundary)
+    )
     records = []
-    for weight, positives, log_odds, fitted in filled.gathered().T.tolist():
+    for weight, positives, log_odds, fitted in gathered(fine).T.tolist():
         low, high = wilson_interval(positives, weight)
         records.append(
             CurveBin(
@@ -125,7 +130,7 @@ def _read_bins(filled: CurveBins) -> tuple[CurveBin, ...]:
                 n_rows=weight,
             )
         )
-    return tuple(records)
+    return tuple(records), between
 
 
 def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray) -> Plane | None:
@@ -133,8 +138,7 @@ def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray) -> Plane |
     projection = Projection.of(curve.point.coefficients, curve.shift, shape)
     if projection is None:
         return None
-    filled = curve.rows.sum_over_rows(CellCounts(projection, curve.shift))
-    counts, positives = filled.counts.reshape(2, CELLS, CELLS).tolist()
+    counts, positives = curve.rows.totals(partial(cell_counts, projection, curve.shift))
     first, second = projection.features
     slopes = projection.slopes.tolist()
     low, high = projection.low.tolist(), projection.high.tolist()
@@ -147,8 +151,8 @@ def _plane(curve: CurveOnRows, shape: IndexShape, points: FloatArray) -> Plane |
         slopes=(slopes[0], slopes[1]),
         first_range=(low[0], high[0]),
         second_range=(low[1], high[1]),
-        counts=tuple(tuple(map(_short, row)) for row in counts),
-        positives=tuple(tuple(map(_short, row)) for row in positives),
+        counts=tuple(tuple(map(_short, row)) for row in counts.tolist()),
+        positives=tuple(tuple(map(_short, row)) for row in positives.tolist()),
         anchors=tuple((across, up) for across, up in placed),
     )
 

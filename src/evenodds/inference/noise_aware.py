@@ -7,12 +7,13 @@ whether the likelihood still rises with the asymmetry (theory page, "Noise-aware
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from evenodds.inference.audit.as_evidence import Audit, audit_terms
 from evenodds.inference.null_fits import AnchorEquations, NullFits
-from evenodds.model.logistic import GroupedNoisyScores, climb
+from evenodds.model.logistic import GroupedScores, climb, noisy_scores
 from evenodds.model.noisy_fit import NoisyFit, asymmetry_direction
 from evenodds.model.noisy_likelihood import AuditTerms, Evidence, NoisyPoint, NoisyProblem
 from evenodds.model.sums import symmetric_inverse
@@ -282,7 +283,6 @@ def grouped_scores(problem: NoisyProblem, point: NoisyPoint) -> FloatArray | Non
     rows = problem.rows
     if rows.n_groups is None:
         return None
-    outside = problem.outside(point)
-    empty = GroupedNoisyScores(outside, problem.scaling.shift, rows.n_groups)
-    scores = rows.sum_over_rows(empty).scores
-    return scores * problem.factors
+    of = partial(noisy_scores, problem.outside(point), problem.scaling.shift)
+    empty = GroupedScores(of, rows.n_groups, len(problem.factors))
+    return rows.sum_over_rows(empty).scores * problem.factors

@@ -16,13 +16,14 @@ of delta therefore holds the error of the index. ``delta`` is linear in the labe
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from evenodds.model.logistic import sum_by_group
+from evenodds.model.logistic import GroupedScores
 from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, is_step
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
-from evenodds.model.sums import Sums, shifted, symmetric_inverse, weigh
+from evenodds.model.sums import shifted, symmetric_inverse, weigh
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -173,62 +174,33 @@ class BendingDesign:
         """Width of J."""
         return len(self.knots) + len(self.factors)
 
-
-class BendingSums(Sums):
-    """The normal equations of the weighted least squares."""
-
-    summed = ("score", "information")
-
-    def __init__(self, design: BendingDesign) -> None:
-        self.design = design
-        self.score = np.zeros(design.n_columns)
-        self.information = np.zeros((design.n_columns, design.n_columns))
-
-    def add(self, block: Block) -> None:
-        base, columns = self.design.of(block.features)
+    def normal_equations(self, block: Block) -> tuple[FloatArray, FloatArray]:
+        """Return score and information of the weighted least squares in a block."""
+        base, columns = self.of(block.features)
         precision = 1 / (base * (1 - base))
         weigh(block, precision)
         weighted = columns * precision[:, None]
-        self.score += weighted.T @ (block.labels - base)
-        self.information += weighted.T @ columns
+        return weighted.T @ (block.labels - base), weighted.T @ columns
 
+    def score_variance(self, added: FloatArray, block: Block) -> tuple[FloatArray]:
+        """Return the variance of the scores in a block.
 
-class BendingVariance(Sums):
-    """Variance of the scores: by the curve started from or the fitted one, whichever is larger.
-
-    Where the first puts a plateau at the floor and the rows do not, its weights would promise
-    far too much.
-    """
-
-    summed = ("total",)
-
-    def __init__(self, design: BendingDesign, added: FloatArray) -> None:
-        self.design, self.added = design, added
-        self.total = np.zeros((design.n_columns, design.n_columns))
-
-    def add(self, block: Block) -> None:
-        base, columns = self.design.of(block.features)
-        fitted = base + columns @ self.added
+        By the curve started from or the fitted one, whichever is larger: where the first puts a
+        plateau at the floor and the rows do not, its weights would promise far too much.
+        """
+        base, columns = self.of(block.features)
+        fitted = base + columns @ added
         known = base * (1 - base)
         variance = np.maximum(known, fitted * (1 - fitted)) / known**2
         weigh(block, variance)
-        self.total += (columns * variance[:, None]).T @ columns
+        return ((columns * variance[:, None]).T @ columns,)
 
-
-class GroupedBendingScores(Sums):
-    """Scores at the solution, summed within each group."""
-
-    summed = ("scores",)
-
-    def __init__(self, design: BendingDesign, added: FloatArray, n_groups: int) -> None:
-        self.design, self.added = design, added
-        self.scores = np.zeros((n_groups, design.n_columns))
-
-    def add(self, block: Block) -> None:
-        base, columns = self.design.of(block.features)
-        weighted = (block.labels - base - columns @ self.added) / (base * (1 - base))
+    def scores(self, added: FloatArray, block: Block) -> FloatArray:
+        """Return the score of each row of a block at the solution."""
+        base, columns = self.of(block.features)
+        weighted = (block.labels - base - columns @ added) / (base * (1 - base))
         weigh(block, weighted)
-        sum_by_group(self.scores, block, columns * weighted[:, None])
+        return columns * weighted[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +229,14 @@ def fit_bent(problem: NoisyProblem, plain_coefficients: FloatArray) -> BentCurve
         knots=np.linspace(*OUTER_KNOTS, number_of_knots(start)),
     )
     rows = problem.rows
-    sums = rows.sum_over_rows(BendingSums(design))
-    inverse = symmetric_inverse(sums.information)
-    added = inverse @ sums.score
+    score, information = rows.totals(design.normal_equations)
+    inverse = symmetric_inverse(information)
+    added = inverse @ score
     if rows.n_groups is None:
-        middle = rows.sum_over_rows(BendingVariance(design, added)).total
+        (middle,) = rows.totals(partial(design.score_variance, added))
     else:
-        scores = rows.sum_over_rows(GroupedBendingScores(design, added, rows.n_groups)).scores
-        middle = scores.T @ scores
+        empty = GroupedScores(partial(design.scores, added), rows.n_groups, len(added))
+        middle = rows.sum_over_rows(empty).total()
     covariance = inverse @ middle @ inverse
     return BentCurve(design, added, covariance, start.here.transition, start.plain)
 

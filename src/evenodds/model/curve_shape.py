@@ -7,7 +7,7 @@ and too extreme at the ends, which shows as a negative statistic.
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem, squeezed
 from evenodds.model.sums import (
     ColumnMoments,
     Moments,
-    Sums,
     counts_of,
     probabilities,
     shifted,
@@ -34,108 +33,84 @@ FEATURES_HELD_AT = 4.0
 MOST_FEATURES = 10
 
 
-class BendSums(Sums):
-    """Score and information of bends, and their information with everything else.
+def bend_sums(
+    problem: NoisyProblem, point: NoisyPoint
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return score and information of bends, and their information with everything else.
 
     The first bends are the square and the cube of the fitted log-odds, and tails that fall more
     slowly. Where features are few, these with their squares and products follow, added to the
     posterior itself in its standard deviations: on a plateau, where bends of the log-odds move
-    nothing, they still do.
+    nothing, they still do. The point is for features that are shifted but not scaled.
     """
-
-    summed = ("score", "information", "with_others")
-
-    def __init__(
-        self, point: NoisyPoint, shift: FloatArray | None, means: FloatArray, spreads: FloatArray
-    ) -> None:
-        self.point, self.shift = point, shift
-        self.means, self.spreads = means, spreads
-        n_features = len(means)
-        few = n_features <= MOST_FEATURES
-        # A leading 1 makes the features themselves products too; that of 1 and 1 is left out.
-        self.first, self.second = (
-            places[1:] for places in np.triu_indices(n_features + 1 if few else 1)
-        )
-        n_bends = N_BENDS + len(self.first)
-        self.score = np.zeros(n_bends)
-        self.information = np.zeros((n_bends, n_bends))
-        self.with_others = np.zeros((n_bends, n_features + 3))
-
-    @classmethod
-    def at(cls, point: NoisyPoint, problem: NoisyProblem) -> Self:
-        """Return empty sums at a point, for features that are shifted but not scaled."""
-        shift = problem.scaling.shift
-        columns = ColumnMoments.of(
-            problem.rows.sum_over_rows(Moments(problem.rows.n_features, shift))
-        )
-        return cls(point, shift, columns.means, columns.spreads)
-
-    def add(self, block: Block) -> None:
-        point = self.point
-        features = shifted(block.features, self.shift)
-        steps = squeezed(features, point.coefficients)
-        index = np.log(steps / (1 - steps))
-        log_odds = np.clip(index, -HELD_AT, HELD_AT)
-        fitted = point.squeeze(steps)
-        precision = 1 / (fitted * (1 - fitted))
-        weigh(block, precision)
-        along = (1 - 2 * point.rate) * steps * (1 - steps)
-        held = np.clip((features - self.means) / self.spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT)
-        held = np.vstack([np.ones(len(held)), held.T])
-        spread = np.sqrt(fitted * (1 - fitted))
-        # Tails that fall with the index itself and not with its exponential.
-        tails = np.sign(index) / (1 + np.abs(index))
-        bends = np.vstack(
-            [
-                along * log_odds**2,
-                along * log_odds**3,
-                tails,
-                spread * held[self.first] * held[self.second],
-            ]
-        )
-        self.score += bends @ (precision * (block.labels - fitted))
-        weighted = bends * precision
-        self.information += weighted @ bends.T
-        self.with_others[:, 0] += weighted @ along
-        self.with_others[:, 1:-2] += (weighted * along) @ features
-        self.with_others[:, -2] += weighted @ (1 - 2 * steps)
-        self.with_others[:, -1] += weighted.sum(axis=1) / 2
+    rows, shift = problem.rows, problem.scaling.shift
+    columns = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift)))
+    return rows.totals(partial(bends_in, point, shift, columns.means, columns.spreads))
 
 
-class FlatteningSums(Sums):
-    """Score of the extra column, and its information with all columns."""
+def bends_in(
+    point: NoisyPoint,
+    shift: FloatArray | None,
+    means: FloatArray,
+    spreads: FloatArray,
+    block: Block,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the part of a block in `bend_sums`."""
+    features = shifted(block.features, shift)
+    steps = squeezed(features, point.coefficients)
+    index = np.log(steps / (1 - steps))
+    log_odds = np.clip(index, -HELD_AT, HELD_AT)
+    fitted = point.squeeze(steps)
+    precision = 1 / (fitted * (1 - fitted))
+    weigh(block, precision)
+    along = (1 - 2 * point.rate) * steps * (1 - steps)
+    held = np.clip((features - means) / spreads, -FEATURES_HELD_AT, FEATURES_HELD_AT)
+    held = np.vstack([np.ones(len(held)), held.T])
+    # A leading 1 makes the features themselves products too; that of 1 and 1 is left out.
+    few = len(means) <= MOST_FEATURES
+    first, second = (places[1:] for places in np.triu_indices(len(held) if few else 1))
+    spread = np.sqrt(fitted * (1 - fitted))
+    # Tails that fall with the index itself and not with its exponential.
+    tails = np.sign(index) / (1 + np.abs(index))
+    bends = np.vstack(
+        [along * log_odds**2, along * log_odds**3, tails, spread * held[first] * held[second]]
+    )
+    weighted = bends * precision
+    with_others = np.column_stack(
+        [
+            weighted @ along,
+            (weighted * along) @ features,
+            weighted @ (1 - 2 * steps),
+            weighted.sum(axis=1) / 2,
+        ]
+    )
+    return bends @ (precision * (block.labels - fitted)), weighted @ bends.T, with_others
 
-    summed = ("score", "information", "information_with_columns")
 
-    def __init__(self, coefficients: FloatArray, shift: FloatArray | None) -> None:
-        self.coefficients = coefficients
-        self.shift = shift
-        self.score = 0.0
-        self.information = 0.0
-        self.information_with_columns = np.zeros(len(coefficients))
-
-    def add(self, block: Block) -> None:
-        features = shifted(block.features, self.shift)
-        fitted = probabilities(features, self.coefficients)
-        extra = 1 - 2 * fitted
-        residuals = block.labels - fitted
-        curvature = fitted * (1 - fitted) * extra
-        weigh(block, residuals, curvature)
-        self.score += float(residuals @ extra)
-        self.information += float(curvature @ extra)
-        self.information_with_columns[0] += curvature.sum()
-        self.information_with_columns[1:] += curvature @ features
+def flattening_in(
+    coefficients: FloatArray, shift: FloatArray | None, block: Block
+) -> tuple[float, float, FloatArray]:
+    """Return score and information of the extra column, and its information with all columns."""
+    features = shifted(block.features, shift)
+    fitted = probabilities(features, coefficients)
+    extra = 1 - 2 * fitted
+    residuals = block.labels - fitted
+    curvature = fitted * (1 - fitted) * extra
+    weigh(block, residuals, curvature)
+    with_columns = np.append(curvature.sum(), curvature @ features)
+    return float(residuals @ extra), float(curvature @ extra), with_columns
 
 
 def flattening_statistic(rows: Rows, fit: LogisticFit) -> float:
     """Return a standard normal statistic if the curve is logistic, negative if flattened."""
     inside = fit.inside
     with np.errstate(over="ignore"):
-        sums = rows.sum_over_rows(FlatteningSums(inside.coefficients, inside.shift))
-    shared = sums.information_with_columns
-    variance = sums.information - float(shared @ inside.inverse_information @ shared)
+        score, information, shared = rows.totals(
+            partial(flattening_in, inside.coefficients, inside.shift)
+        )
+    variance = information - float(shared @ inside.inverse_information @ shared)
     # With one column of two values the extra column is a combination of the others.
-    return sums.score / variance**0.5 if variance > 1e-10 * sums.information else 0.0
+    return score / variance**0.5 if variance > 1e-10 * information else 0.0
 
 
 # Fine bins that a pass fills, and how many of about equal weight they are gathered into.
@@ -145,49 +120,38 @@ BINS = 12
 PLATEAU = 8.0
 
 
-class CurveBins(Sums):
-    """Weight, positive labels, log-odds and fitted shares, summed in fine bins.
+def curve_bins(
+    point: NoisyPoint,
+    shift: FloatArray | None,
+    limits: tuple[float, float],
+    noisy_boundary: float | None,
+    block: Block,
+) -> tuple[FloatArray, float]:
+    """Return weight, positive labels, log-odds and fitted shares of a block, in fine bins.
 
-    `between` is the weight of rows on the other side of the noisy boundary than of the clean.
+    And the weight of its rows on the other side of the noisy boundary than of the clean.
     """
+    low, high = limits
+    log_odds = shifted(block.features, shift) @ point.coefficients[1:] + point.coefficients[0]
+    weights, between = counts_of(block), 0.0
+    if noisy_boundary is not None:
+        between = float(weights @ ((log_odds > 0) != (log_odds > noisy_boundary)))
+    np.clip(log_odds, low, high, out=log_odds)
+    fitted = point.squeeze(1 / (1 + np.exp(-log_odds)))
+    bins = ((log_odds - low) * (FINE_BINS / (high - low))).astype(np.int64)
+    np.minimum(bins, FINE_BINS - 1, out=bins)
+    counted = (1.0, block.labels, log_odds, fitted)
+    return np.array([np.bincount(bins, weights * one, FINE_BINS) for one in counted]), between
 
-    summed = ("sums", "between")
 
-    def __init__(
-        self,
-        point: NoisyPoint,
-        shift: FloatArray | None,
-        limits: tuple[float, float],
-        noisy_boundary: float | None = None,
-    ) -> None:
-        self.point, self.shift = point, shift
-        self.limits, self.noisy_boundary = limits, noisy_boundary
-        self.sums = np.zeros((4, FINE_BINS))
-        self.between = 0.0
-
-    def add(self, block: Block) -> None:
-        low, high = self.limits
-        slopes, intercept = self.point.coefficients[1:], self.point.coefficients[0]
-        log_odds = shifted(block.features, self.shift) @ slopes + intercept
-        weights = counts_of(block)
-        if self.noisy_boundary is not None:
-            crossed = (log_odds > 0) != (log_odds > self.noisy_boundary)
-            self.between += float(weights @ crossed)
-        np.clip(log_odds, low, high, out=log_odds)
-        fitted = self.point.squeeze(1 / (1 + np.exp(-log_odds)))
-        bins = ((log_odds - low) * (FINE_BINS / (high - low))).astype(np.int64)
-        np.minimum(bins, FINE_BINS - 1, out=bins)
-        for place, values in enumerate((1.0, block.labels, log_odds, fitted)):
-            self.sums[place] += np.bincount(bins, weights * values, FINE_BINS)
-
-    def gathered(self) -> FloatArray:
-        """Return the same sums in a few bins of about equal weight, one a column."""
-        weights = self.sums[0]
-        # A fine bin goes where its middle lies among all rows.
-        middles = (np.cumsum(weights) - weights / 2) / weights.sum()
-        bins = np.minimum((middles * BINS).astype(np.int64), BINS - 1)
-        total: FloatArray = np.array([np.bincount(bins, row, BINS) for row in self.sums])
-        return total[:, total[0] > 0]
+def gathered(fine: FloatArray) -> FloatArray:
+    """Return the same sums in a few bins of about equal weight, one a column."""
+    weights = fine[0]
+    # A fine bin goes where its middle lies among all rows.
+    middles = (np.cumsum(weights) - weights / 2) / weights.sum()
+    bins = np.minimum((middles * BINS).astype(np.int64), BINS - 1)
+    total: FloatArray = np.array([np.bincount(bins, row, BINS) for row in fine])
+    return total[:, total[0] > 0]
 
 
 def bin_limits(mean: float, spread: float) -> tuple[float, float]:
@@ -275,25 +239,20 @@ class Projection:
         return moved @ self.levers + self.offsets
 
 
-class CellCounts(Sums):
-    """Rows and positive labels in cells over the two features."""
-
-    summed = ("counts",)
-
-    def __init__(self, projection: Projection, shift: FloatArray | None) -> None:
-        self.projection, self.shift = projection, shift
-        self.counts = np.zeros((2, CELLS * CELLS))
-
-    def add(self, block: Block) -> None:
-        seen = self.projection
-        places = seen.coordinates(shifted(block.features, self.shift))
-        steps = np.floor((places - seen.low) / (seen.high - seen.low) * CELLS)
-        inside = ((steps >= 0) & (steps < CELLS)).all(axis=1)
-        first, second = steps[inside].astype(np.int64).T
-        cells = first * CELLS + second
-        weights = counts_of(block)
-        for place, counted in enumerate((weights, weights * block.labels)):
-            self.counts[place] += np.bincount(cells, counted[inside], CELLS * CELLS)
+def cell_counts(
+    projection: Projection, shift: FloatArray | None, block: Block
+) -> tuple[FloatArray, FloatArray]:
+    """Return rows and positive labels of a block in cells over the two features."""
+    places = projection.coordinates(shifted(block.features, shift))
+    steps = np.floor((places - projection.low) / (projection.high - projection.low) * CELLS)
+    inside = ((steps >= 0) & (steps < CELLS)).all(axis=1)
+    cells = steps[inside].astype(np.int64) @ (CELLS, 1)
+    weights = counts_of(block)
+    rows, positives = (
+        np.bincount(cells, counted[inside], CELLS * CELLS).reshape(CELLS, CELLS)
+        for counted in (weights, weights * block.labels)
+    )
+    return rows, positives
 
 
 def _spread(lever: FloatArray, moments: ColumnMoments) -> float:

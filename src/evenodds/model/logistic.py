@@ -9,7 +9,9 @@ them: the likelihood then grows without bound. One column that does it alone is
 found from its extremes; a combination by linear programming (Konis 2007).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -32,7 +34,7 @@ from evenodds.model.sums import (
     shifted,
     weigh,
 )
-from evenodds.rows.base import Block, Rows, name_column, refuse_missing, sampling_step
+from evenodds.rows.base import Block, Rows, Span, name_column, refuse_missing, sampling_step
 from evenodds.rows.read import read_data
 from evenodds.rows.table_rows import Missing
 from evenodds.validation import FloatArray, check_choice
@@ -60,35 +62,34 @@ class SquaredScores(Sums):
 
 
 class GroupedScores(Sums):
-    """Sum of scores within each group."""
+    """Sum within each group of the scores that a function returns for the rows of a block."""
 
     summed = ("scores",)
 
-    def __init__(self, coefficients: FloatArray, shift: FloatArray | None, n_groups: int) -> None:
-        self.coefficients = coefficients
-        self.shift = shift
-        self.scores = np.zeros((n_groups, len(coefficients)))
+    def __init__(self, of: Callable[[Block], FloatArray], n_groups: int, n_parameters: int) -> None:
+        self.of = of
+        self.scores = np.zeros((n_groups, n_parameters))
 
     def add(self, block: Block) -> None:
-        features = shifted(block.features, self.shift)
-        residuals = block.labels - probabilities(features, self.coefficients)
-        weigh(block, residuals)
-        scores = np.column_stack([residuals, features * residuals[:, None]])
-        sum_by_group(self.scores, block, scores)
+        if block.groups is None:
+            raise TypeError("these rows carry no groups")
+        order = np.argsort(block.groups, kind="stable")
+        ordered = block.groups[order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        summed = np.add.reduceat(self.of(block)[order], starts, axis=0)
+        self.scores[ordered[starts]] += summed
 
     def total(self) -> FloatArray:
         """Return the middle of the sandwich."""
         return self.scores.T @ self.scores
 
 
-def sum_by_group(totals: FloatArray, block: Block, scores: FloatArray) -> None:
-    """Add the scores of a block's rows to the totals of their groups."""
-    if block.groups is None:
-        raise TypeError("these rows carry no groups")
-    order = np.argsort(block.groups, kind="stable")
-    ordered = block.groups[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    totals[ordered[starts]] += np.add.reduceat(scores[order], starts, axis=0)
+def plain_scores(coefficients: FloatArray, shift: FloatArray | None, block: Block) -> FloatArray:
+    """Return the score of each row of a block."""
+    features = shifted(block.features, shift)
+    residuals = block.labels - probabilities(features, coefficients)
+    weigh(block, residuals)
+    return np.column_stack([residuals, features * residuals[:, None]])
 
 
 def sandwich(
@@ -103,29 +104,20 @@ def sandwich(
     if rows.n_groups is None:
         empty = SquaredScores(coefficients, shift)
     else:
-        empty = GroupedScores(coefficients, shift, rows.n_groups)
+        scores = partial(plain_scores, coefficients, shift)
+        empty = GroupedScores(scores, rows.n_groups, len(coefficients))
     with np.errstate(over="ignore"):
         middle = rows.sum_over_rows(empty).total()
     return bread @ middle @ bread
 
 
-class GroupedNoisyScores(Sums):
-    """Score of (theta, tau, Delta) within each group."""
-
-    summed = ("scores",)
-
-    def __init__(self, point: NoisyPoint, shift: FloatArray | None, n_groups: int) -> None:
-        self.point = point
-        self.shift = shift
-        self.scores = np.zeros((n_groups, len(point.coefficients) + 2))
-
-    def add(self, block: Block) -> None:
-        features, steps, weighted = weighted_residuals(block, self.point, self.shift)
-        along = weighted * (1 - 2 * self.point.rate) * steps * (1 - steps)
-        scores = np.column_stack(
-            [along, features * along[:, None], weighted * (1 - 2 * steps), weighted / 2]
-        )
-        sum_by_group(self.scores, block, scores)
+def noisy_scores(point: NoisyPoint, shift: FloatArray | None, block: Block) -> FloatArray:
+    """Return the score of (theta, tau, Delta) of each row of a block."""
+    features, steps, weighted = weighted_residuals(block, point, shift)
+    along = weighted * (1 - 2 * point.rate) * steps * (1 - steps)
+    return np.column_stack(
+        [along, features * along[:, None], weighted * (1 - 2 * steps), weighted / 2]
+    )
 
 
 # The linear programme sees at most this many numbers; beyond that, a sample of the rows.
@@ -138,22 +130,17 @@ class Extremes:
     """Smallest and largest value of each column in either class."""
 
     def __init__(self, n_features: int) -> None:
-        self.low = np.full((2, n_features), np.inf)
-        self.high = np.full((2, n_features), -np.inf)
+        self.spans = Span(n_features), Span(n_features)
 
     def add(self, block: Block) -> None:
-        for label in (0, 1):
-            rows = block.features[_counted(block) & (block.labels == label)]
+        for label, span in enumerate(self.spans):
+            rows = np.flatnonzero(_counted(block) & (block.labels == label))
             if len(rows):
-                self._widen(label, rows.min(axis=0), rows.max(axis=0))
+                span.add(block.taken(rows))
 
     def merge(self, other: Self) -> None:
-        for label in (0, 1):
-            self._widen(label, other.low[label], other.high[label])
-
-    def _widen(self, label: int, low: FloatArray, high: FloatArray) -> None:
-        np.minimum(self.low[label], low, out=self.low[label])
-        np.maximum(self.high[label], high, out=self.high[label])
+        for own, others in zip(self.spans, other.spans, strict=True):
+            own.merge(others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,45 +157,23 @@ class Frame:
         design = np.column_stack([np.ones(len(scaled)), scaled])
         return design * (2 * block.labels[rows] - 1)[:, None]
 
-
-class SignedRows(Sums):
-    """The rows themselves, for the linear programme; small samples only."""
-
-    summed = ("blocks",)
-
-    def __init__(self, frame: Frame) -> None:
-        self.frame = frame
-        self.blocks: list[FloatArray] = []
-
-    def add(self, block: Block) -> None:
-        self.blocks.append(self.frame.signed(block))
-
-
-class Disagreements(Sums):
-    """How many rows a direction puts on the wrong side."""
-
-    summed = ("count",)
-
-    def __init__(self, frame: Frame, direction: FloatArray) -> None:
-        self.frame = frame
-        self.direction = direction
-        self.count = 0
-
-    def add(self, block: Block) -> None:
-        self.count += int((self.frame.signed(block) @ self.direction < -ON_THE_LINE).sum())
+    def disagreements(self, direction: FloatArray, block: Block) -> tuple[int]:
+        """Return how many rows of a block a direction puts on the wrong side."""
+        return (int((self.signed(block) @ direction < -ON_THE_LINE).sum()),)
 
 
 def refuse_separation(rows: Rows) -> None:
     """Raise `SeparationError` naming the columns, if the labels are separated."""
-    extremes = rows.sum_over_rows(Extremes(rows.n_features))
-    ordered = (extremes.high[0] <= extremes.low[1]) | (extremes.high[1] <= extremes.low[0])
+    one, other = rows.sum_over_rows(Extremes(rows.n_features)).spans
+    ordered = (one.high <= other.low) | (other.high <= one.low)
     if ordered.any():
         column = rows.column(int(np.argmax(ordered)))
         raise SeparationError(
             f"no maximum-likelihood fit exists: {column} alone separates the labels. "
             "Remove it, or collect overlapping rows."
         )
-    direction = _separating_direction(rows, extremes)
+    low, high = np.minimum(one.low, other.low), np.maximum(one.high, other.high)
+    direction = _separating_direction(rows, Frame((low + high) / 2, (high - low) / 2))
     if direction is not None:
         involved = np.flatnonzero(np.abs(direction[1:]) > 1e-6)
         listed = ", ".join(name_column(rows.feature_names, int(j)) for j in involved[:6])
@@ -219,15 +184,13 @@ def refuse_separation(rows: Rows) -> None:
         )
 
 
-def _separating_direction(rows: Rows, extremes: Extremes) -> FloatArray | None:
+def _separating_direction(rows: Rows, frame: Frame) -> FloatArray | None:
     """Return coefficients that never disagree with the labels, or None."""
     from scipy.optimize import linprog
 
-    low, high = extremes.low.min(axis=0), extremes.high.max(axis=0)
-    frame = Frame((low + high) / 2, (high - low) / 2)
     excess = rows.n_rows * (rows.n_features + 1) / LARGEST_PROGRAMME
     sample = rows if excess <= 1 else rows.thinned(int(np.ceil(excess)), np.random.default_rng(0))
-    signed = np.concatenate(sample.sum_over_rows(SignedRows(frame)).blocks)
+    signed = frame.signed(sample.to_memory())
     solution = linprog(
         -signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1)
     )
@@ -237,7 +200,7 @@ def _separating_direction(rows: Rows, extremes: Extremes) -> FloatArray | None:
     if signed.sum(axis=0) @ direction <= ON_THE_LINE * len(signed):
         return None
     # Overlap in a sample is overlap in the whole; separation in a sample must be checked.
-    if sample is not rows and rows.sum_over_rows(Disagreements(frame, direction)).count:
+    if sample is not rows and rows.totals(partial(frame.disagreements, direction))[0]:
         return None
     return direction
 

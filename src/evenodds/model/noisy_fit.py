@@ -12,7 +12,7 @@ bounds, and starts from several noise rates (`index_starts`).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from evenodds.model.bounded_scoring import (
 )
 from evenodds.model.newton import with_secant
 from evenodds.model.noisy_likelihood import Evidence, NoisyEvaluation, NoisyPoint, NoisyProblem
-from evenodds.model.sums import Sums, counts_of, shifted, symmetric_inverse
+from evenodds.model.sums import counts_of, shifted, symmetric_inverse
 from evenodds.rows.base import Block
 from evenodds.validation import FloatArray
 
@@ -53,11 +53,11 @@ def index_starts(
     problem: NoisyProblem, evidence: Evidence, near: NoisyPoint
 ) -> Iterator[NoisyPoint]:
     """Return starts of several noise rates along the direction of a curve at hand."""
-    moments, positives, negatives = index_counts(problem, near.coefficients)
+    mean, spread, positives, negatives = index_counts(problem, near.coefficients)
     index = Index(
         slopes=near.coefficients[None, 1:],
-        mean=np.array([moments.mean]),
-        spread=np.array([moments.spread]),
+        mean=np.array([mean]),
+        spread=np.array([spread]),
         positives=positives[None, :],
         negatives=negatives[None, :],
         pulls=evidence.pull[None, :],
@@ -69,12 +69,17 @@ def index_starts(
 
 def index_counts(
     problem: NoisyProblem, coefficients: FloatArray
-) -> "tuple[IndexMoments, FloatArray, FloatArray]":
-    """Return the moments of an index, and the positive and negative labels in bins along it."""
-    slopes, shift = problem.scaling.rescaled(coefficients)[1:], problem.scaling.shift
-    moments = problem.rows.sum_over_rows(IndexMoments(slopes, shift))
-    counts = problem.rows.sum_over_rows(IndexCounts(slopes, shift, moments.mean, moments.spread))
-    return moments, counts.positives, counts.negatives
+) -> tuple[float, float, FloatArray, FloatArray]:
+    """Return mean and spread of an index, and positive and negative labels in bins along it.
+
+    The spread is 1 where the index does not vary.
+    """
+    rows, index = problem.rows, (problem.scaling.rescaled(coefficients)[1:], problem.scaling.shift)
+    weight, total, squares = rows.totals(partial(_index_moments, *index))
+    mean = float(total / weight)
+    variance = squares / weight - mean**2
+    spread = float(np.sqrt(variance)) if variance > 0 else 1.0
+    return mean, spread, *rows.totals(partial(_index_labels, *index, mean, spread))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,50 +158,24 @@ def _log_chances(
     return np.log(chances), np.log1p(-chances)
 
 
-class IndexMoments(Sums):
-    """Mean and spread of an index over rows."""
-
-    summed = ("sums",)
-
-    def __init__(self, slopes: FloatArray, shift: FloatArray | None) -> None:
-        self.slopes, self.shift = slopes, shift
-        self.sums = np.zeros(3)
-
-    def add(self, block: Block) -> None:
-        index = shifted(block.features, self.shift) @ self.slopes
-        weights = counts_of(block)
-        self.sums += (weights.sum(), weights @ index, weights @ index**2)
-
-    @property
-    def mean(self) -> float:
-        """Mean of the index."""
-        return float(self.sums[1] / self.sums[0])
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of the index; 1 where it does not vary."""
-        variance = self.sums[2] / self.sums[0] - self.mean**2
-        return float(np.sqrt(variance)) if variance > 0 else 1.0
+def _index_moments(
+    slopes: FloatArray, shift: FloatArray | None, block: Block
+) -> tuple[float, float, float]:
+    """Return weight, weighted sum and weighted squares of an index."""
+    index, weights = shifted(block.features, shift) @ slopes, counts_of(block)
+    return weights.sum(), weights @ index, weights @ index**2
 
 
-class IndexCounts(Sums):
-    """Positive and negative labels in bins of a standardised index."""
-
-    summed = ("positives", "negatives")
-
-    def __init__(
-        self, slopes: FloatArray, shift: FloatArray | None, mean: float, spread: float
-    ) -> None:
-        self.slopes, self.shift = slopes, shift
-        self.mean, self.spread = mean, spread
-        self.positives, self.negatives = np.zeros(BINS), np.zeros(BINS)
-
-    def add(self, block: Block) -> None:
-        index = shifted(block.features, self.shift) @ self.slopes
-        bins = bins_of((index - self.mean) / self.spread)
-        weights = counts_of(block)
-        self.positives += np.bincount(bins, weights * block.labels, BINS)
-        self.negatives += np.bincount(bins, weights * (1 - block.labels), BINS)
+def _index_labels(
+    slopes: FloatArray, shift: FloatArray | None, mean: float, spread: float, block: Block
+) -> tuple[FloatArray, FloatArray]:
+    """Return positive and negative labels in bins of a standardised index."""
+    index, weights = shifted(block.features, shift) @ slopes, counts_of(block)
+    bins = bins_of((index - mean) / spread)
+    positives, negatives = (
+        np.bincount(bins, weights * given, BINS) for given in (block.labels, 1 - block.labels)
+    )
+    return positives, negatives
 
 
 def bins_of(standardised: FloatArray) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":

@@ -7,6 +7,7 @@ them. What each needs and gives is on the page docs/robust.md.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -25,7 +26,7 @@ from evenodds.model.losses import (
     margin_losses,
     signs_and_scores,
 )
-from evenodds.model.sums import ColumnMoments, Sums, counts_of, shifted, unshifted
+from evenodds.model.sums import ColumnMoments, counts_of, shifted, unshifted
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.read import read_data
@@ -377,27 +378,16 @@ class LinearScore:
         return np.asarray(self.coefficients[0] + known @ self.coefficients[1:])
 
 
-class RiskSum(Sums):
-    """Total loss at some coefficients (intercept first), and its slope."""
-
-    summed = ("total", "slope")
-
-    def __init__(self, loss: Loss, coefficients: FloatArray, shift: FloatArray | None) -> None:
-        self.loss = loss
-        self.coefficients = coefficients
-        self.shift = shift
-        self.total = 0.0
-        self.slope = np.zeros(len(coefficients))
-
-    def add(self, block: Block) -> None:
-        features = shifted(block.features, self.shift)
-        scores = features @ self.coefficients[1:] + self.coefficients[0]
-        counts = counts_of(block)
-        values = self.loss.values(scores, block.labels) * counts
-        slopes = self.loss.slopes(scores, block.labels) * counts
-        self.total += float(values.sum())
-        self.slope[0] += slopes.sum()
-        self.slope[1:] += slopes @ features
+def _loss_in(
+    loss: Loss, coefficients: FloatArray, shift: FloatArray | None, block: Block
+) -> tuple[float, FloatArray]:
+    """Return the total loss of a block at some coefficients (intercept first), and its slope."""
+    features = shifted(block.features, shift)
+    scores = features @ coefficients[1:] + coefficients[0]
+    counts = counts_of(block)
+    values = loss.values(scores, block.labels) * counts
+    slopes = loss.slopes(scores, block.labels) * counts
+    return float(values.sum()), np.append(slopes.sum(), slopes @ features)
 
 
 def minimise_risk(
@@ -486,13 +476,13 @@ def least_risk(rows: Rows, loss: Loss, radius: float | None = None) -> LinearSco
 
     def risk(inside: FloatArray) -> tuple[float, FloatArray]:
         with np.errstate(over="ignore", invalid="ignore"):
-            here = rows.sum_over_rows(RiskSum(loss, outside(inside), shift))
-        if here.total < -FORBIDDING:
+            total, slopes = rows.totals(partial(_loss_in, loss, outside(inside), shift))
+        if total < -FORBIDDING:
             raise endless(loss)
-        if not (np.isfinite(here.total) and np.isfinite(here.slope).all()):
+        if not (np.isfinite(total) and np.isfinite(slopes).all()):
             return FORBIDDING, np.zeros_like(inside)
-        slope: FloatArray = solve_triangular(root, here.slope, lower=True)
-        return here.total / moments.weight, slope / moments.weight
+        slope: FloatArray = solve_triangular(root, slopes, lower=True)
+        return total / moments.weight, slope / moments.weight
 
     least_squares = solve_triangular(root, _signed_mean(moments), lower=True)
     best = descend(risk, least_squares, loss, radius)

@@ -5,8 +5,9 @@ one block after another to a sum. A new backend (a file, a cluster) is one class
 that does this; nothing else knows how many rows there were, except as a number.
 """
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -76,6 +77,7 @@ class RowSum(Protocol):
 
 
 S = TypeVar("S", bound=RowSum)
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class Rows(ABC):
@@ -153,6 +155,11 @@ class Rows(ABC):
         """
         return self.thinned(step, rng)
 
+    def totals(self, of: Callable[[Block], T]) -> T:
+        """Return the sums over all rows of what a function returns for a block, part by part."""
+        sums: Any = self.sum_over_rows(Totals(of)).sums
+        return sums  # type: ignore[no-any-return]
+
     def to_memory(self) -> Block:
         """Return all rows as one block, for what truly needs them together."""
         blocks = self.sum_over_rows(AllRows()).blocks
@@ -172,7 +179,7 @@ class Rows(ABC):
 
     def positive_weight(self) -> float:
         """Return how many rows have the positive label, counted with their weights."""
-        return self.sum_over_rows(PositiveWeight()).total
+        return self.totals(_positive_weight)[0]
 
     def column(self, number: int) -> str:
         """Name a column the way a message needs it."""
@@ -192,18 +199,27 @@ class AllRows:
         self.blocks += other.blocks
 
 
-class PositiveWeight:
-    """Weight of the rows with the positive label."""
+class Totals:
+    """Sums over rows of the numbers and arrays that a function returns for each block."""
 
-    def __init__(self) -> None:
-        self.total = 0.0
+    def __init__(self, of: Callable[[Block], tuple[Any, ...]]) -> None:
+        self.of = of
+        self.sums: tuple[Any, ...] | None = None
 
     def add(self, block: Block) -> None:
-        weights = block.labels if block.weights is None else block.labels * block.weights
-        self.total += float(weights.sum())
+        self._plus(self.of(block))
 
     def merge(self, other: Self) -> None:
-        self.total += other.total
+        if other.sums is not None:
+            self._plus(other.sums)
+
+    def _plus(self, more: tuple[Any, ...]) -> None:
+        self.sums = more if self.sums is None else tuple(map(operator.add, self.sums, more))
+
+
+def _positive_weight(block: Block) -> tuple[float]:
+    weights = block.labels if block.weights is None else block.labels * block.weights
+    return (float(weights.sum()),)
 
 
 def name_column(names: tuple[str, ...] | None, number: int) -> str:
