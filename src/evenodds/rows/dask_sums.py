@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -23,19 +24,18 @@ import numpy as np
 from evenodds import __version__
 from evenodds.errors import ClusterError, InputError, MissingExtraError
 from evenodds.interrupts import ending_for_certain, held_back
-from evenodds.rows.base import IntArray, Rows, S
+from evenodds.rows.base import IntArray, Rows
+from evenodds.rows.labels import Facts
 from evenodds.rows.memory import drawn
 from evenodds.rows.table_rows import (
     PARTS_TO_PEEK_AT,
     BatchReader,
-    Counts,
-    Progress,
     Sample,
     StreamedRows,
+    Summed,
     blocks_of,
-    sum_part,
 )
-from evenodds.rows.tables import Part, Table, V, batches_of, in_runs
+from evenodds.rows.tables import Part, Progress, Table, V, batches_of, in_runs
 from evenodds.validation import MOST_WORKERS, check_whole
 
 if TYPE_CHECKING:
@@ -209,8 +209,10 @@ class DaskTable(Table):
     runs: tuple[slice, ...] = ()
     named: bool = True
 
-    def surveyed(self, empty: V) -> V:
+    def surveyed(self, empty: V, progress: Progress | None = None) -> V:
         survey: V = self.reduced(look, empty)
+        if progress is not None:
+            progress(self.n_rows, self.n_rows)
         return survey
 
     def reduced(
@@ -293,25 +295,13 @@ class DaskRows(StreamedRows):
 
     table: DaskTable
 
-    def __init__(
-        self,
-        table: DaskTable,
-        reader: BatchReader,
-        counts: Counts,
-        progress: Progress | None = None,
-    ) -> None:
-        super().__init__(table, reader, counts, progress)
+    def __init__(self, table: DaskTable, reader: BatchReader, facts: Facts) -> None:
+        super().__init__(table, reader, facts)
         if not table.named:
             self.feature_names = None
         # Where each run of parts begins among the kept rows.
-        kept = [sum(counts.kept[run]) for run in table.runs]
-        self._firsts = np.concatenate([[0], np.cumsum(kept)])
-
-    def sum_over_rows(self, empty: S) -> S:
-        total: S = self.table.reduced(add_up, (self.reader, empty))
-        if self.progress is not None:
-            self.progress(self.table.n_rows, self.table.n_rows)
-        return total
+        kept = facts.kept_in(table)
+        self._firsts = np.cumsum([0, *(sum(kept[run]) for run in table.runs)])
 
     def thinned(self, step: int, rng: np.random.Generator) -> Rows:
         chosen = drawn(self.n_rows, step, rng)
@@ -327,44 +317,24 @@ class DaskRows(StreamedRows):
         kept = np.diff(self._firsts)
         if len(kept) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
-        n_wanted = self.n_rows // step
-        each = -(-n_wanted // PARTS_TO_PEEK_AT)
-        of_runs: dict[int, tuple[int]] = {}
-        for number in rng.permutation(len(kept)):
-            n_taken = int(min(kept[number], each, n_wanted))
-            if n_taken:
-                of_runs[int(number)] = (n_taken,)
-                n_wanted -= n_taken
+        of_runs = {number: (n_taken,) for number, n_taken in self._peeks(kept, step, rng).items()}
         return self.table.reduced(gather_beginning, self.reader, of_runs).rows(self)
-
-
-def add_up(shared: tuple[BatchReader, S], parts: Sequence[Part], start: int) -> S:
-    """Fill an empty sum with a run of parts."""
-    reader, total = shared
-    with reading_there(parts):
-        for part in parts:
-            total = sum_part(part, start, reader, total)
-            start += part.n_rows
-    return total
 
 
 def gather(reader: BatchReader, parts: Sequence[Part], start: int, chosen: IntArray) -> Sample:
     """Copy the chosen rows out of a run of parts, counted among its kept rows."""
-    return add_up((reader, Sample(len(chosen), chosen)), parts, start)
+    return look(Summed(reader, Sample(chosen)), parts, start).total
 
 
 def gather_beginning(
     reader: BatchReader, parts: Sequence[Part], start: int, n_wanted: int
 ) -> Sample:
     """Copy as many rows as wanted from the beginning of a run of parts."""
-    found = Sample(n_wanted)
+    found = Sample()
+    starts = accumulate((part.n_rows for part in parts), initial=start)
+    blocks = (blocks_of(first, part, reader) for first, part in zip(starts, parts, strict=False))
     with reading_there(parts):
-        for part in parts:
-            for block in blocks_of(start, part, reader):
-                found.add(block)
-                if found.n_taken == n_wanted:
-                    return found
-            start += part.n_rows
+        found.fill(n_wanted, chain.from_iterable(blocks))
     return found
 
 

@@ -5,6 +5,7 @@ a batch can be read later without looking back.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +15,15 @@ from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.rows.base import IntArray
-from evenodds.rows.tables import Selection, filtered, is_missing_in, kind_of, numbers, plain_array
+from evenodds.rows.tables import (
+    Selection,
+    Table,
+    filtered,
+    is_missing_in,
+    kind_of,
+    numbers,
+    plain_array,
+)
 from evenodds.validation import FloatArray, as_array, join_quoted
 
 if TYPE_CHECKING:
@@ -342,7 +351,7 @@ class Facts:
     labels: dict[Any, float] = field(default_factory=dict)  # weight of each
     kept: dict[int, int] = field(default_factory=dict)  # rows of a batch, by its first row
     n_counted: int = 0
-    weight: float = 0.0
+    total_weight: float = 0.0
     largest_weight: float = 0.0
     weighted: bool = False
     n_anchors: int = 0
@@ -355,6 +364,19 @@ class Facts:
         """Columns that are read, each once."""
         named = (self.roles.label, self.roles.weight, self.roles.group, *self.selection.columns)
         return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that take part."""
+        return sum(self.kept.values())
+
+    def kept_in(self, table: Table) -> list[int]:
+        """Return how many rows of each part take part."""
+        starts = [start for start, _ in table.starts()]
+        kept = [0] * len(starts)
+        for first, count in self.kept.items():
+            kept[bisect_right(starts, first) - 1] += count
+        return kept
 
     def add(self, start: int, batch: "pa.RecordBatch") -> None:
         if batch.num_rows == 0:
@@ -370,7 +392,7 @@ class Facts:
             self._count_label(label, weight)
         self.kept |= other.kept
         self.n_counted += other.n_counted
-        self.weight += other.weight
+        self.total_weight += other.total_weight
         self.largest_weight = max(self.largest_weight, other.largest_weight)
         self.weighted = self.weighted or other.weighted
         self.n_anchors += other.n_anchors
@@ -404,7 +426,7 @@ class Facts:
         """Look at the weights of a batch, and add them up."""
         if self.roles.weight is None:
             self.n_counted += batch.num_rows
-            self.weight += batch.num_rows
+            self.total_weight += batch.num_rows
             return None
         column = batch.column(self.roles.weight)
         self._note_missing(self.roles.weight, column, rows)
@@ -414,7 +436,7 @@ class Facts:
             first = int(np.argmax(wrong))
             self.wrong_weight = int(rows[first]), float(weights[first])
         self.n_counted += int(np.count_nonzero(weights))
-        self.weight += float(weights.sum())
+        self.total_weight += float(weights.sum())
         self.largest_weight = max(self.largest_weight, float(weights.max(initial=0.0)))
         self.weighted = self.weighted or bool((weights != 1).any())
         return weights

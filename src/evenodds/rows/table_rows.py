@@ -4,9 +4,9 @@
 the parts of a table: `sum_part` is all that a cluster has to run where a file can be read.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, get_args
 
 import numpy as np
 
@@ -27,14 +27,21 @@ from evenodds.rows.labels import (
 )
 from evenodds.rows.memory import MemoryRows, RowDetails, drawn
 from evenodds.rows.open_table import HELD_BYTES, open_table
-from evenodds.rows.tables import Part, Selection, Table, batches_of, filtered, kind_of, read_marks
+from evenodds.rows.tables import (
+    Part,
+    Progress,
+    Selection,
+    Table,
+    batches_of,
+    filtered,
+    kind_of,
+    read_marks,
+)
 from evenodds.validation import FloatArray, check_choice, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-Progress = Callable[[int, int], None]  # rows read in this pass, rows in all
 
 # A peek at fewer parts than this would follow whatever order the rows are in.
 PARTS_TO_PEEK_AT = 16
@@ -82,11 +89,19 @@ class BatchReader:
         return len(self.encoding.feature_names)
 
 
-def sum_part(part: Part, start: int, reader: BatchReader, empty: S) -> S:
-    """Fill an empty sum with the rows of one part, the first of which has the number `start`."""
-    for block in blocks_of(start, part, reader):
-        empty.add(block)
-    return empty
+class Summed(Generic[S]):
+    """A sum over rows as a survey of batches."""
+
+    def __init__(self, reader: BatchReader, total: S) -> None:
+        self.reader, self.total = reader, total
+        self.columns = reader.columns
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        for block in self.reader.blocks(start, batch):
+            self.total.add(block)
+
+    def merge(self, other: Self) -> None:
+        self.total.merge(other.total)
 
 
 def blocks_of(start: int, part: Part, reader: BatchReader) -> Iterator[Block]:
@@ -95,52 +110,32 @@ def blocks_of(start: int, part: Part, reader: BatchReader) -> Iterator[Block]:
         yield from reader.blocks(number, batch)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """What the pass over labels, weights and groups has counted."""
-
-    n_rows: int  # kept rows
-    n_counted: int
-    total_weight: float
-    positive_weight: float
-    weighted: bool
-    kept: tuple[int, ...]  # kept rows of each part
-    n_anchors: int = 0  # rows left out because they are anchors
-    n_lacking: int = 0  # rows left out because they lack a value
-
-
 class StreamedRows(Rows):
     """Rows of a table, all of them read in every pass.
 
     Attributes
     ----------
-    table, reader, counts
+    table, reader, facts
         What is read, how it is read, and what is known of it.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        reader: BatchReader,
-        counts: Counts,
-        progress: Progress | None = None,
-    ) -> None:
-        self.table, self.reader, self.counts = table, reader, counts
-        self.progress = progress
+    def __init__(self, table: Table, reader: BatchReader, facts: Facts) -> None:
+        self.table, self.reader, self.facts = table, reader, facts
+        self.progress: Progress | None = None
         self.held: MemoryRows | None = None
         self.costly = True
         self.encoding = None if reader.encoding.is_plain else reader.encoding
         self.known_columns = table.all_names or table.names
-        self.notices = (*reader.encoding.notices, *_left_out(table, counts))
-        self.n_rows, self.n_counted = counts.n_rows, counts.n_counted
-        self.total_weight, self.weighted = counts.total_weight, counts.weighted
+        self.n_rows, self.n_counted = facts.n_rows, facts.n_counted
+        self.notices = (*reader.encoding.notices, *_left_out(table, facts))
+        self.total_weight, self.weighted = facts.total_weight, facts.weighted
         self.feature_names = reader.encoding.feature_names
         self.n_features = len(self.feature_names)
         roles = reader.roles
         named = (roles.weight, roles.group, reader.selection.anchor)
         self.label_names = (roles.label,)
         self.role_names = tuple(name for name in named if name is not None)
-        self.anchors_left_out = counts.n_anchors
+        self.anchors_left_out = facts.n_anchors
         self.positive, self.negative = roles.positive, roles.negative
         self.n_groups = None if roles.group_values is None else len(roles.group_values)
         self.called, self.advice_on_missing = table.name, table.advice_on_missing
@@ -152,67 +147,66 @@ class StreamedRows(Rows):
 
     def unheld(self) -> Self:
         """Return the same rows, read from the table."""
-        return type(self)(self.table, self.reader, self.counts, self.progress)
+        rows = type(self)(self.table, self.reader, self.facts)
+        rows.progress = self.progress
+        return rows
 
     def sum_over_rows(self, empty: S) -> S:
         if self.held is not None:
             return self.held.sum_over_rows(empty)
-        for block in self._blocks():
-            empty.add(block)
-        return empty
+        return self.table.surveyed(Summed(self.reader, empty), self.progress).total
 
     def positive_weight(self) -> float:
-        return self.counts.positive_weight
+        return self.facts.labels[self.reader.roles.positive_value]
 
     def thinned(self, step: int, rng: np.random.Generator) -> Rows:
         if self.held is not None:
             return self.held.thinned(step, rng)
         chosen = drawn(self.n_rows, step, rng)
-        return self.sum_over_rows(Sample(len(chosen), chosen)).rows(self)
+        return self.sum_over_rows(Sample(chosen)).rows(self)
 
     def peeked(self, step: int, rng: np.random.Generator) -> Rows:
         parts = list(self.table.starts())
         if self.held is not None or len(parts) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
-        n_wanted = self.n_rows // step
-        each, found = -(-n_wanted // PARTS_TO_PEEK_AT), Sample(0)
-        for number in rng.permutation(len(parts)):
-            found.enough = min(found.n_taken + each, n_wanted)
-            start, part = parts[number]
-            for block in blocks_of(start, part, self.reader):
-                found.add(block)
-                if found.n_taken == found.enough:
-                    break
-            if found.n_taken == n_wanted:
-                break
+        found = Sample()
+        for number, n_taken in self._peeks(self.facts.kept_in(self.table), step, rng).items():
+            found.fill(n_taken, blocks_of(*parts[number], self.reader))
         return found.rows(self)
+
+    def _peeks(self, kept: Sequence[int], step: int, rng: np.random.Generator) -> dict[int, int]:
+        """Return how many rows to take from the beginning of which parts, by chance."""
+        n_wanted = self.n_rows // step
+        each = -(-n_wanted // PARTS_TO_PEEK_AT)
+        taken: dict[int, int] = {}
+        for number in rng.permutation(len(kept)).tolist():
+            n_taken = min(int(kept[number]), each, n_wanted)
+            if n_taken:
+                taken[number] = n_taken
+                n_wanted -= n_taken
+        return taken
 
     def as_read(self) -> Self:
         columns = self.reader.encoding.columns
         reader = replace(self.reader, encoding=AsRead(columns=columns, feature_names=columns))
-        return type(self)(self.table, reader, self.counts)
+        return type(self)(self.table, reader, self.facts)
 
     def place(self, row: int, column: int) -> str:
         return f"{self.table.place(row)}, {self.column(column)}"
-
-    def _blocks(self) -> Iterator[Block]:
-        for start, batch in self.table.batches(self.reader.columns):
-            yield from self.reader.blocks(start, batch)
-            if self.progress is not None:
-                self.progress(start + batch.num_rows, self.table.n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the progress bar, which belongs to a terminal."""
         return {**self.__dict__, "progress": None}
 
 
-def _left_out(table: Table, counts: Counts) -> tuple[str, ...]:
+def _left_out(table: Table, facts: Facts) -> tuple[str, ...]:
     """Say which rows were left out, and why."""
     notices = []
-    if counts.n_anchors:
-        plural = "s are anchors and were" if counts.n_anchors > 1 else " is an anchor and was"
-        notices.append(f"{counts.n_anchors:,} row{plural} left out of the fit.")
-    return (*notices, *dropped(counts.n_lacking, table.n_rows))
+    if facts.n_anchors:
+        plural = "s are anchors and were" if facts.n_anchors > 1 else " is an anchor and was"
+        notices.append(f"{facts.n_anchors:,} row{plural} left out of the fit.")
+    n_lacking = table.n_rows - facts.n_anchors - facts.n_rows
+    return (*notices, *dropped(n_lacking, table.n_rows))
 
 
 def dropped(n_dropped: int, n_rows: int) -> tuple[str, ...]:
@@ -226,10 +220,10 @@ def dropped(n_dropped: int, n_rows: int) -> tuple[str, ...]:
 class Sample(AllRows):
     """Rows taken out of one block after another: those chosen, or all until there are enough."""
 
-    def __init__(self, enough: int, chosen: IntArray | None = None) -> None:
+    def __init__(self, chosen: IntArray | None = None) -> None:
         super().__init__()
-        self.enough, self.chosen = enough, chosen
-        self.seen = self.n_taken = 0
+        self.chosen = chosen
+        self.seen = self.n_taken = self.enough = 0
 
     def add(self, block: Block) -> None:
         n_rows = len(block.labels)
@@ -240,6 +234,14 @@ class Sample(AllRows):
         self.seen += n_rows
         self.blocks.append(block.taken(rows))
         self.n_taken += len(self.blocks[-1].labels)
+
+    def fill(self, n_more: int, blocks: Iterable[Block]) -> None:
+        """Take so many rows more, from the beginning of these blocks."""
+        self.enough = self.n_taken + n_more
+        for block in blocks:
+            self.add(block)
+            if self.n_taken == self.enough:
+                break
 
     def rows(self, of: Rows) -> MemoryRows:
         """Return what was taken as rows in memory."""
@@ -253,7 +255,7 @@ def held_rows(block: Block, of: Rows) -> MemoryRows:
     return MemoryRows(block.features, details)
 
 
-def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple[Roles, Counts]:
+def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple[Roles, Facts]:
     """Check labels, weights and groups, and return how to read them.
 
     Raises
@@ -263,7 +265,6 @@ def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple
     """
     _check_kinds(table, columns)
     facts = table.surveyed(Facts(columns, selection))
-    kept = _kept_rows(table, facts)
     for name, advice in (
         (columns.label, "drop the rows without a label"),
         (columns.weight, "give every row its weight"),
@@ -286,23 +287,13 @@ def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple
         raise AnchorError(
             f"column {columns.anchor!r} marks every row as an anchor: none are left to test."
         )
-    if not any(kept):
+    if not facts.n_rows:
         raise InputError(f"every row of {table.name} lacks a value: none are left to test.")
     found = _labels(facts, columns)
-    counts = Counts(
-        n_rows=sum(kept),
-        n_counted=facts.n_counted,
-        total_weight=facts.weight,
-        positive_weight=facts.labels[found[0]],
-        weighted=facts.weighted,
-        kept=tuple(kept),
-        n_anchors=facts.n_anchors,
-        n_lacking=table.n_rows - facts.n_anchors - sum(kept),
-    )
     if columns.weight is not None:
         of_labels = [(plain(label), facts.labels[label]) for label in found]
         name = f"column {columns.weight!r}"
-        check_total_weight(name, facts.weight, facts.largest_weight, of_labels)
+        check_total_weight(name, facts.total_weight, facts.largest_weight, of_labels)
     roles = Roles(
         label=columns.label,
         positive_value=found[0],
@@ -312,16 +303,7 @@ def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple
         group=columns.group,
         group_values=_groups(facts, columns),
     )
-    return roles, counts
-
-
-def _kept_rows(table: Table, facts: Facts) -> list[int]:
-    """Return how many rows of each part take part."""
-    starts = [start for start, _ in table.starts()]
-    kept = np.zeros(len(starts), dtype=np.int64)
-    for first, count in facts.kept.items():
-        kept[np.searchsorted(starts, first, side="right") - 1] += count
-    return [int(count) for count in kept]
+    return roles, facts
 
 
 def _check_kinds(table: Table, columns: Columns) -> None:
@@ -351,7 +333,7 @@ def _labels(facts: Facts, columns: "Reading") -> tuple[Any, Any]:
 def _groups(facts: Facts, columns: Columns) -> "pa.Array | None":
     if columns.group is None:
         return None
-    (values,) = distinct(facts.groups)
+    (values,) = facts.groups = distinct(facts.groups)
     if len(values) < 2:
         raise InputError(
             f"column {columns.group!r} has one group only ({values[0].as_py()!r}): the variance "
@@ -430,7 +412,7 @@ def refuse_several(*ways: Any) -> None:
         raise InputError("give features, a formula or probabilities, but only one of them.")
 
 
-def read_table(table: Table, reading: Reading, progress: Progress | None = None) -> StreamedRows:
+def read_table(table: Table, reading: Reading) -> StreamedRows:
     """Return the rows of a table, checked as far as one pass over labels can.
 
     Raises
@@ -438,15 +420,14 @@ def read_table(table: Table, reading: Reading, progress: Progress | None = None)
     InputError
         If the columns cannot be used; the message names the column and the place.
     """
-    reader, counts = learn(table, reading)
-    rows = StreamedRows(table, reader, counts, progress)
-    if counts.n_rows * (rows.n_features + 2) * 8 <= HELD_BYTES:
+    rows = StreamedRows(table, *learn(table, reading))
+    if rows.n_rows * (rows.n_features + 2) * 8 <= HELD_BYTES:
         rows.hold()
     return rows
 
 
-def learn(table: Table, reading: Reading) -> tuple[BatchReader, Counts]:
-    """Learn how batches of a table become blocks, and how many rows they have."""
+def learn(table: Table, reading: Reading) -> tuple[BatchReader, Facts]:
+    """Learn how batches of a table become blocks, and what is known of their rows."""
     complete: tuple[str, ...] = ()
     if reading.missing == "drop":
         named = (reading.label, reading.weight, reading.group)
@@ -461,8 +442,8 @@ def learn(table: Table, reading: Reading) -> tuple[BatchReader, Counts]:
             f"{table.name} gives {len(encoding.feature_names):,} features but a fit takes at most "
             f"{MOST_FEATURES:,}: name the ones that matter."
         )
-    roles, counts = learn_roles(table, reading, selection)
-    return BatchReader(encoding, roles, selection), counts
+    roles, facts = learn_roles(table, reading, selection)
+    return BatchReader(encoding, roles, selection), facts
 
 
 def choose_features(

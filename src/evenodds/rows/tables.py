@@ -6,7 +6,7 @@ file that changes in between would mix two data sets; a stamp on every part refu
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -136,6 +136,7 @@ class Survey(Protocol):
 
 
 V = TypeVar("V", bound=Survey)
+Progress = Callable[[int, int], None]  # rows read in this pass, rows in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +204,12 @@ class Table:
         for start, part in self.starts():
             yield from batches_of(part, start, columns)
 
-    def surveyed(self, empty: V) -> V:
+    def surveyed(self, empty: V, progress: Progress | None = None) -> V:
         """Fill an empty survey with every batch, and return it."""
         for start, batch in self.batches(empty.columns):
             empty.add(start, batch)
+            if progress is not None:
+                progress(start + batch.num_rows, self.n_rows)
         return empty
 
     def starts(self) -> Iterator[tuple[int, Part]]:

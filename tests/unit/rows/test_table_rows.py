@@ -11,7 +11,8 @@ from evenodds.model.sums import Moments
 from evenodds.rows import table_rows as streamed_module
 from evenodds.rows import tables
 from evenodds.rows.memory import read_rows
-from evenodds.rows.table_rows import sum_part
+from evenodds.rows.table_rows import Summed
+from evenodds.rows.tables import batches_of
 
 SOURCES = ["rows.csv", "rows.tsv", "rows.parquet", "rows.feather", "parts_csv", "parts_parquet"]
 GLOBS = ["parts_csv/*.csv", "parts_*/part?.parquet"]
@@ -103,7 +104,10 @@ def test_parts_can_be_summed_apart_and_merged(streamed):
     merged = Moments(rows.n_features)
     for start, part in rows.table.starts():
         reader = pickle.loads(pickle.dumps(rows.reader))
-        merged.merge(sum_part(pickle.loads(pickle.dumps(part)), start, reader, Moments(5)))
+        sent, summed = pickle.loads(pickle.dumps(part)), Summed(reader, Moments(5))
+        for number, batch in batches_of(sent, start, reader.columns):
+            summed.add(number, batch)
+        merged.merge(summed.total)
     assert merged.total() == pytest.approx(rows.sum_over_rows(Moments(5)).total(), rel=1e-12)
 
 
