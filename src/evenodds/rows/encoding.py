@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
@@ -282,30 +283,22 @@ def learn_probability(table: Table, column: str, selection: Selection) -> Probab
         raise InputError(
             f"column {column!r} of {table.name} holds {kind} values but must hold probabilities."
         )
-    found = table.surveyed(FirstOutside(column, selection)).first
-    if found is not None:
-        _refuse_outside(column, found[1], table.place(found[0]))
+    read = (column, *selection.columns)
+    for found in table.each_batch(read, partial(_first_outside, column, selection)):
+        if found is not None:
+            _refuse_outside(column, found[1], table.place(found[0]))
     return ProbabilityEncoding(columns=(column,), feature_names=(f"logit({column})",))
 
 
-class FirstOutside:
-    """The first row that is kept and holds no probability, with what it holds."""
-
-    def __init__(self, column: str, selection: Selection) -> None:
-        self.column, self.selection = column, selection
-        self.columns = tuple(dict.fromkeys((column, *selection.columns)))
-        self.first: tuple[int, float] | None = None
-
-    def add(self, start: int, batch: "pa.RecordBatch") -> None:
-        kept = self.selection.kept(batch)
-        chances, outside = _chances(batch, self.column)
-        outside &= True if kept is None else kept
-        if self.first is None and outside.any():
-            row = int(np.argmax(outside))
-            self.first = start + row, float(chances[row])
-
-    def merge(self, other: Self) -> None:
-        self.first = other.first if self.first is None else self.first
+def _first_outside(
+    column: str, selection: Selection, start: int, batch: "pa.RecordBatch"
+) -> tuple[int, float] | None:
+    """Return the first row of a batch that is kept and holds no probability, and what it holds."""
+    kept = selection.kept(batch)
+    chances, outside = _chances(batch, column)
+    outside &= True if kept is None else kept
+    row = int(np.argmax(outside))
+    return (start + row, float(chances[row])) if outside.any() else None
 
 
 def _refuse_outside(column: str, value: float, place: str) -> NoReturn:

@@ -6,7 +6,7 @@ a batch can be read later without looking back.
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -83,13 +83,13 @@ def read_labels(y: Any, positive: Any = None, name: str = "y") -> Labels:
     )
 
 
-def label_column(values: Any, name: str) -> NDArray[Any]:
+def label_column(values: Any, name: str, needed: str = "one column of labels") -> NDArray[Any]:
     """Return labels as one column, also where they came as a row or as a table of one."""
     column = as_labels(values, name)
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
     if column.ndim != 1:
-        raise InputError(f"{name} has shape {column.shape} but must be one column of labels.")
+        raise InputError(f"{name} has shape {column.shape} but must be {needed}.")
     return column
 
 
@@ -175,12 +175,18 @@ def _two_labels(values: NDArray[Any], name: str) -> tuple[Any, Any]:
 
 def lookalikes(labels: list[Any]) -> tuple[Any, Any] | None:
     """Return two labels that print alike, such as 1 and "1": nobody could tell them apart."""
-    printed: dict[str, Any] = {}
     # Numbers first, so that the pair does not depend on the order of a set.
-    for label in sorted(map(plain, labels), key=lambda label: (str(label), isinstance(label, str))):
-        twin = printed.setdefault(str(label), label)
-        if twin is not label:
-            return twin, label
+    ordered = sorted(map(plain, labels), key=lambda label: (str(label), isinstance(label, str)))
+    return first_twins(ordered, str)
+
+
+def first_twins(values: Iterable[Any], key: Callable[[Any], Any]) -> tuple[Any, Any] | None:
+    """Return the first two different values of one key, if there are any."""
+    seen: dict[Any, Any] = {}
+    for value in values:
+        twin = seen.setdefault(key(value), value)
+        if twin is not value and (twin != value or type(twin) is not type(value)):
+            return twin, value
     return None
 
 
@@ -217,15 +223,12 @@ def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
 
 def _refuse_spellings(labels: list[Any], name: str) -> None:
     """Refuse labels that differ only in case or blanks: they are one label, or a trap."""
-    folded: dict[Any, Any] = {}
-    for label in labels:
-        key = label.strip().casefold() if isinstance(label, str) else label
-        twin = folded.setdefault(key, label)
-        if twin != label:
-            raise InputError(
-                f"{name} has labels {twin!r} and {label!r}, which differ only in case or blanks: "
-                "write each label one way."
-            )
+    twins = first_twins(labels, lambda one: one.strip().casefold() if isinstance(one, str) else one)
+    if twins is not None:
+        raise InputError(
+            f"{name} has labels {twins[0]!r} and {twins[1]!r}, which differ only in case or "
+            "blanks: write each label one way."
+        )
 
 
 def check_total_weight(

@@ -4,7 +4,7 @@ Neither is ever copied whole. An array is read through views, columns are gather
 small block at a time; only a sample of the rows becomes an array of its own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from evenodds.rows.labels import (
     as_labels,
     check_total_weight,
     is_missing,
+    label_column,
     plain,
     read_labels,
 )
@@ -28,49 +29,30 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True)
-class RowDetails:
-    """What accompanies the features of every in-memory source."""
-
-    labels: Labels
-    weights: FloatArray | None = None
-    groups: IntArray | None = None
-    n_groups: int | None = None
-    feature_names: tuple[str, ...] | None = None
-
-    def of(self, rows: IntArray) -> "RowDetails":
-        """Return what accompanies some of the rows."""
-        return replace(
-            self,
-            labels=replace(self.labels, values=self.labels.values[rows]),
-            weights=None if self.weights is None else self.weights[rows],
-            groups=None if self.groups is None else self.groups[rows],
-        )
-
-
 class MemoryRows(Rows):
     """Rows of a 2-D array of any numeric type and memory order, or of a data frame's columns."""
 
     def __init__(
         self,
         features: NDArray[Any] | tuple[NDArray[Any], ...],
-        details: RowDetails,
+        labels: Labels,
+        weights: FloatArray | None = None,
+        groups: IntArray | None = None,
+        *,
+        n_groups: int | None = None,
+        feature_names: tuple[str, ...] | None = None,
         block_rows: int | None = None,
     ) -> None:
         self.n_features = len(features) if isinstance(features, tuple) else features.shape[1]
-        self.n_rows = len(details.labels)
-        self.feature_names = details.feature_names
-        self.positive = details.labels.positive
-        self.negative = details.labels.negative
-        self.n_groups = details.n_groups
-        weights = details.weights
+        self.n_rows = len(labels)
+        self.feature_names, self.n_groups = feature_names, n_groups
+        self.positive, self.negative = labels.positive, labels.negative
         self.weighted = weights is not None and bool((weights != 1).any())
-        if weights is None:
-            self.n_counted, self.total_weight = self.n_rows, float(self.n_rows)
-        else:
+        self.n_counted, self.total_weight = self.n_rows, float(self.n_rows)
+        if weights is not None:
             self.n_counted = int(np.count_nonzero(weights))
             self.total_weight = float(weights.sum())
-        self._given, self._details = features, details
+        self._given, self._labels, self._weights, self._groups = features, labels, weights, groups
         self._block_rows = block_rows or rows_in_a_block(self.n_features)
 
     def _features(self, rows: slice | IntArray) -> FloatArray:
@@ -90,19 +72,25 @@ class MemoryRows(Rows):
 
     def thinned(self, step: int, rng: np.random.Generator) -> "MemoryRows":
         rows = drawn(self.n_rows, step, rng)
+        labels = replace(self._labels, values=self._labels.values[rows])
         # Gathered once: rows picked out of a long table again in every pass cost more than sums.
-        return MemoryRows(self._features(rows), self._details.of(rows), self._block_rows)
+        return MemoryRows(
+            self._features(rows),
+            labels,
+            *self._beside(rows),
+            n_groups=self.n_groups,
+            feature_names=self.feature_names,
+            block_rows=self._block_rows,
+        )
 
     def _block(self, start: int) -> Block:
         rows = slice(start, min(start + self._block_rows, self.n_rows))
-        details = self._details
-        return Block(
-            features=self._features(rows),
-            labels=details.labels.block(rows),
-            weights=None if details.weights is None else details.weights[rows],
-            groups=None if details.groups is None else details.groups[rows],
-            start=start,
-        )
+        return Block(self._features(rows), self._labels.block(rows), *self._beside(rows), start)
+
+    def _beside(self, rows: slice | IntArray) -> tuple[FloatArray | None, IntArray | None]:
+        """Return the weights and the groups of these rows."""
+        weights = None if self._weights is None else self._weights[rows]
+        return weights, None if self._groups is None else self._groups[rows]
 
 
 def drawn(n_rows: int, step: int, rng: np.random.Generator) -> IntArray:
@@ -151,9 +139,9 @@ def read_rows(
     check_length(labels, "y", n_rows)
     codes, n_groups = (None, None) if groups is None else read_groups(groups, n_rows)
     weights = _read_weights(sample_weight, labels)
-    details = RowDetails(labels, weights, codes, n_groups, names)
     columns = tuple(features.values()) if isinstance(features, dict) else features
-    return MemoryRows(columns, details, block_rows)
+    known: Any = {"n_groups": n_groups, "feature_names": names, "block_rows": block_rows}
+    return MemoryRows(columns, labels, weights, codes, **known)
 
 
 def read_features(X: Any, name: str) -> Features:
@@ -338,11 +326,7 @@ def as_column(values: Any, name: str) -> "pa.Array":
     """Return an array of labels, weights or groups as an Arrow column."""
     import pyarrow as pa
 
-    array = as_labels(values, name)
-    if array.ndim == 2 and 1 in array.shape:
-        array = array.ravel()
-    if array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape} but must be one column.")
+    array = label_column(values, name, "one column")
     try:
         return pa.array(array.tolist() if array.dtype == object else array, from_pandas=True)
     except OverflowError:  # whole numbers of any length stay apart as text

@@ -6,6 +6,7 @@ the parts of a table: `sum_part` is all that a cluster has to run where a file c
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, get_args
 
 import numpy as np
@@ -25,7 +26,7 @@ from evenodds.rows.labels import (
     plain,
     read_labels,
 )
-from evenodds.rows.memory import MemoryRows, RowDetails, drawn
+from evenodds.rows.memory import MemoryRows, drawn
 from evenodds.rows.open_table import HELD_BYTES, open_table
 from evenodds.rows.tables import (
     Part,
@@ -251,8 +252,8 @@ class Sample(AllRows):
 def held_rows(block: Block, of: Rows) -> MemoryRows:
     """Return rows of a source, which this block holds, as rows in memory."""
     labels = Labels(block.labels, 1.0, of.positive, of.negative, as_is=True)
-    details = RowDetails(labels, block.weights, block.groups, of.n_groups, of.feature_names)
-    return MemoryRows(block.features, details)
+    known: Any = {"n_groups": of.n_groups, "feature_names": of.feature_names}
+    return MemoryRows(block.features, labels, block.weights, block.groups, **known)
 
 
 def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple[Roles, Facts]:
@@ -475,8 +476,8 @@ def marked_anchors(rows: Rows) -> tuple["pa.Table", FloatArray] | None:
     if not isinstance(rows, StreamedRows) or rows.reader.selection.anchor is None:
         return None
     selection, name = rows.reader.selection, rows.reader.selection.anchor
-    read = tuple(dict.fromkeys((*rows.reader.encoding.columns, name)))
-    marked = pa.Table.from_batches(rows.table.surveyed(Marked(read, selection)).found)
+    read = (*rows.reader.encoding.columns, name)
+    marked = pa.Table.from_batches(rows.table.each_batch(read, partial(_marked, selection)))
     if marked.num_rows == 0:
         raise AnchorError(f"column {name!r} marks no row as an anchor.")
     stated = np.full(marked.num_rows, 0.5)
@@ -485,15 +486,5 @@ def marked_anchors(rows: Rows) -> tuple["pa.Table", FloatArray] | None:
     return marked.select(list(rows.reader.encoding.columns)), stated
 
 
-class Marked:
-    """The rows that are anchors, with these columns."""
-
-    def __init__(self, columns: tuple[str, ...], selection: Selection) -> None:
-        self.columns, self.selection = columns, selection
-        self.found: list[pa.RecordBatch] = []
-
-    def add(self, start: int, batch: "pa.RecordBatch") -> None:
-        self.found.append(filtered(batch, self.selection.anchors(batch)))
-
-    def merge(self, other: Self) -> None:
-        self.found += other.found
+def _marked(selection: Selection, start: int, batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    return filtered(batch, selection.anchors(batch))

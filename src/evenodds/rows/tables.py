@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,24 @@ V = TypeVar("V", bound=Survey)
 Progress = Callable[[int, int], None]  # rows read in this pass, rows in all
 
 
+F = TypeVar("F")
+
+
+@dataclass(slots=True)
+class Found(Generic[F]):
+    """What a function says of each batch, in order."""
+
+    columns: tuple[str, ...]
+    of: Callable[[int, Any], F]
+    found: list[F] = field(default_factory=list)
+
+    def add(self, start: int, batch: "pa.RecordBatch") -> None:
+        self.found.append(self.of(start, batch))
+
+    def merge(self, other: Self) -> None:
+        self.found += other.found
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """What a file looked like when it was first opened."""
@@ -211,6 +229,10 @@ class Table:
             if progress is not None:
                 progress(start + batch.num_rows, self.n_rows)
         return empty
+
+    def each_batch(self, columns: Sequence[str], of: Callable[[int, Any], F]) -> list[F]:
+        """Return what a function of the first row's number and the batch says, in order."""
+        return self.surveyed(Found(tuple(dict.fromkeys(columns)), of)).found
 
     def starts(self) -> Iterator[tuple[int, Part]]:
         """Return the parts with the numbers of their first rows."""
@@ -582,19 +604,9 @@ def read_marks(table: Table, name: str) -> Marks:
             f"column {name!r} holds {column} values: mark anchors by true and false, or by "
             "the stated posterior (empty elsewhere)."
         )
-    return "posterior" if table.surveyed(OtherThanZeroOne(name)).found else "true or false"
+    told = table.each_batch((name,), _only_zero_one)
+    return "true or false" if all(told) else "posterior"
 
 
-class OtherThanZeroOne:
-    """Whether a column holds any number beside 0 and 1."""
-
-    def __init__(self, name: str) -> None:
-        self.columns = (name,)
-        self.found = False
-
-    def add(self, start: int, batch: "pa.RecordBatch") -> None:
-        values = batch.column(0).drop_null().unique().to_pylist()
-        self.found = self.found or not set(values) <= {0, 1}
-
-    def merge(self, other: Self) -> None:
-        self.found = self.found or other.found
+def _only_zero_one(start: int, batch: "pa.RecordBatch") -> bool:
+    return set(batch.column(0).drop_null().unique().to_pylist()) <= {0, 1}

@@ -1,25 +1,26 @@
 """What passes over a table find out: the same whether parts are seen in turn or apart."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 
-from evenodds.rows.encoding import FirstOutside, SeenTexts
+from evenodds.rows.encoding import SeenTexts, _first_outside
 from evenodds.rows.formula import TeachingRows
 from evenodds.rows.labels import Columns, Facts, distinct
 from evenodds.rows.open_table import open_table
-from evenodds.rows.table_rows import Marked
-from evenodds.rows.tables import OtherThanZeroOne, Selection
+from evenodds.rows.table_rows import _marked
+from evenodds.rows.tables import Found, Selection, _only_zero_one
 
 EVERY_ROW = Selection()
 MARKED = Selection("toss_up", "true or false", ("age",))
 ROLES = Columns(label="label", weight="times", group="patient", anchor="toss_up")
 SURVEYS = {
     "texts": SeenTexts("X", ("site", "patient"), EVERY_ROW),
-    "probabilities": FirstOutside("age", MARKED),
-    "marks": OtherThanZeroOne("times"),
-    "anchors": Marked(("age", "site", "toss_up"), MARKED),
+    "probabilities": Found(("age", "toss_up"), partial(_first_outside, "age", MARKED)),
+    "marks": Found(("times",), _only_zero_one),
+    "anchors": Found(("age", "site", "toss_up"), partial(_marked, MARKED)),
     "facts": Facts(ROLES, MARKED),
     "teaching": TeachingRows("X", ("age", "times", "site"), ("age", "times"), ("times",), MARKED),
 }
@@ -50,9 +51,9 @@ def found(survey):
     """Return what a survey has found, as plain values."""
     if isinstance(survey, TeachingRows):
         return survey.table().to_pylist()
+    if isinstance(survey, Found):
+        return survey.found
     values = dict(vars(survey))
-    if isinstance(survey, Marked):
-        values["found"] = [row for batch in survey.found for row in batch.to_pylist()]
     if isinstance(survey, Facts):
         values["groups"] = distinct(survey.groups)[0].to_pylist()
     return values
@@ -75,8 +76,9 @@ def test_teaching_rows_are_the_same_few_however_the_table_is_cut(monkeypatch, ta
 
 
 def test_a_first_row_is_that_of_the_first_part_that_has_one(table):
-    fact = seen_apart(table, FirstOutside("age", Selection()))
-    assert fact.first[0] == 0
+    outside = partial(_first_outside, "age", Selection())
+    told = seen_apart(table, Found(("age",), outside)).found
+    assert next(first for first in told if first is not None)[0] == 0
 
 
 def test_kept_rows_are_counted_for_every_batch(written, table):
