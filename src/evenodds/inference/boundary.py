@@ -17,22 +17,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from evenodds.errors import AnchorError
+from evenodds.inference import diagnostics
 from evenodds.inference.audit.as_evidence import check_stands_alone
 from evenodds.inference.bootstrap import Bootstrap, Calibration, null_distribution, refuse_bootstrap
-from evenodds.inference.diagnostics import (
-    anchor_check,
-    audit_check,
-    audit_size_check,
-    companion_check,
-    curve_shape_check,
-    groups_check,
-    leave_one_out,
-    range_check,
-    rows_check,
-    shape_alone,
-    step_check,
-    tipping_point,
-)
 from evenodds.inference.figure_data import sketch_noise_aware
 from evenodds.inference.method import Known, Method, all_checks
 from evenodds.inference.noise_aware import (
@@ -156,15 +143,15 @@ class NoiseAware(Method, Generic[S]):
         tested = Tested(known, alternative, fitted, equations, statistic, null, reference)
         checks = [
             *self.first_checks(tested),
-            anchor_check(problem, free, plain, equations),
-            audit_check(statistic.seen(best), statistic.fits.evidence, problem.audit),
-            audit_size_check(null_fit, problem.audit),
-            curve_shape_check(problem, free),
-            range_check(rows, points) if len(points) else None,
+            diagnostics.anchor_check(problem, free, plain, equations),
+            diagnostics.audit_check(statistic.seen(best), statistic.fits.evidence, problem.audit),
+            diagnostics.audit_size_check(null_fit, problem.audit),
+            diagnostics.curve_shape_check(problem, free),
+            diagnostics.range_check(rows, points) if len(points) else None,
             bound_check(profile, best.point.rate, bounds),
-            step_check(null_fit),
-            rows_check(rows),
-            groups_check(rows),
+            diagnostics.step_check(null_fit),
+            diagnostics.rows_check(rows),
+            diagnostics.groups_check(rows),
         ]
         rate = bounds.rate_within(best.point.rate, profile.estimate)
         mean_posterior = standard_error = stated = None
@@ -398,7 +385,7 @@ class Boundary(NoiseAware[BoundaryStatistic]):
             return (companion,)
         stated = float(tested.statistic.equations.stated[0])
         return (
-            tipping_point(
+            diagnostics.tipping_point(
                 tested.null.z,
                 lambda fall: float(expit(logit(stated) + fall * tested.null.standard_error)),
                 stated,
@@ -407,7 +394,9 @@ class Boundary(NoiseAware[BoundaryStatistic]):
                 declared=tested.known.anchors.declared_error,
             ),
             companion,
-            leave_one_out(tested.statistic, tested.equations, tested.alternative, tested.reference),
+            diagnostics.leave_one_out(
+                tested.statistic, tested.equations, tested.alternative, tested.reference
+            ),
         )
 
 
@@ -416,9 +405,9 @@ def _companion(tested: Tested[BoundaryStatistic]) -> Diagnostic:
     try:
         joint = JointStatistic(tested.fitted, tested.equations, near=tested.statistic.fits.at(0.0))
     except AnchorError as error:
-        return companion_check(tested.pvalue, None, str(error))
+        return diagnostics.companion_check(tested.pvalue, None, str(error))
     beside = pvalue_of(joint.at(0.0).z, tested.alternative)
-    return companion_check(tested.pvalue, beside, why_not="")
+    return diagnostics.companion_check(tested.pvalue, beside, why_not="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,8 +440,8 @@ class Joint(NoiseAware[JointStatistic]):
 
     def first_checks(self, tested: Tested[JointStatistic]) -> Sequence[Diagnostic | None]:
         if tested.known.anchors is None:
-            return (shape_alone(),) if tested.known.audit is None else ()
+            return (diagnostics.shape_alone(),) if tested.known.audit is None else ()
         mean = tested.equations.averaged(equal_weights(len(tested.known.anchors)))
         boundary = BoundaryStatistic(tested.fitted, mean).at(0.0)
         beside = pvalue_of(boundary.z, tested.alternative)
-        return (companion_check(beside, tested.pvalue, why_not=""),)
+        return (diagnostics.companion_check(beside, tested.pvalue, why_not=""),)

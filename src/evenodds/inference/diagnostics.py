@@ -30,6 +30,7 @@ from evenodds.model.noisy_likelihood import (
     NoisyProblem,
     small_sample,
 )
+from evenodds.model.softmax import ClassFit
 from evenodds.model.sums import chi_squared, symmetric_inverse
 from evenodds.rows.base import Rows, Span, name_column
 from evenodds.validation import FloatArray
@@ -215,18 +216,21 @@ def _outside(rows: Rows, points: FloatArray) -> NDArray[np.bool_]:
 
 def step_check(fit: NoisyFit) -> Diagnostic:
     """Say whether the null fit is a step, with nearly no rows on its slope."""
-    rows = fit.here.transition
-    if fit.is_step:
-        message = (
-            f"The fitted curve is a step: only about {rows:.0f} rows lie on its slope. The "
-            "sample is too small or too noisy for this test; use the bootstrap, or more rows."
-        )
-    elif not fit.converged:
-        message = UNSETTLED
-    else:
-        message = f"About {rows:,.0f} rows lie on the slope of the curve."
-    concern = fit.is_step or not fit.converged
-    return Diagnostic(name="step", message=message, concern=concern, statistic=rows)
+    return slope_check(
+        fit,
+        step="The fitted curve is a step: only about {rows:.0f} rows lie on its slope. The sample "
+        "is too small or too noisy for this test; use the bootstrap, or more rows.",
+        fine="About {rows:,.0f} rows lie on the slope of the curve.",
+    )
+
+
+def slope_check(fit: NoisyFit | ClassFit, *, step: str, fine: str) -> Diagnostic:
+    """Say whether a fit settled, with rows on the slopes of its curves."""
+    rows, concern = fit.here.transition, fit.is_step or not fit.converged
+    message = step if fit.is_step else UNSETTLED if concern else fine
+    return Diagnostic(
+        name="step", message=message.format(rows=rows), concern=concern, statistic=rows
+    )
 
 
 def rows_check(rows: Rows) -> Diagnostic:

@@ -14,14 +14,7 @@ from scipy.special import chdtrc, ndtri
 
 from evenodds.anchors import TOSS_UP, Anchors
 from evenodds.errors import AnchorError
-from evenodds.inference.diagnostics import (
-    LEVEL,
-    doubt_check,
-    groups_check,
-    leave_one_out_check,
-    range_check,
-    tipping_point,
-)
+from evenodds.inference import diagnostics
 from evenodds.inference.figure_data import spread_out
 from evenodds.inference.method import Known, Method, all_checks
 from evenodds.inference.noise_aware import FittedRows
@@ -174,7 +167,7 @@ def line_check(line: AnchorLine, asymmetry: float) -> Diagnostic | None:
     if found is None:
         return None
     statistic, pvalue, worst = found
-    return doubt_check(
+    return diagnostics.doubt_check(
         "anchors and curve",
         statistic,
         pvalue,
@@ -191,7 +184,7 @@ def left_out_check(line: AnchorLine, alternative: Alternative) -> Diagnostic | N
         len(rest.stated) and rest.stated.min() <= TOSS_UP <= rest.stated.max() for rest in remaining
     ):
         return None
-    return leave_one_out_check(
+    return diagnostics.leave_one_out_check(
         {place: pvalue_of(rest.z(0.0), alternative) for place, rest in enumerate(remaining)}
     )
 
@@ -199,7 +192,7 @@ def left_out_check(line: AnchorLine, alternative: Alternative) -> Diagnostic | N
 def tipping_check(line: AnchorLine, alternative: Alternative, declared: float) -> Diagnostic:
     """Say how far all anchors would have to be off, together, to change the verdict."""
     error = line.standard_error(0.0) / max(line.error_share(0.0), 1e-3)
-    return tipping_point(
+    return diagnostics.tipping_point(
         line.z(0.0),
         lambda fall: TOSS_UP + fall * error,
         TOSS_UP,
@@ -216,7 +209,7 @@ def bandwidth_check(
     others: dict[float, float],
 ) -> Diagnostic:
     """Say whether another bandwidth, of those with rows enough, would change the verdict."""
-    differ = any((p < LEVEL) != (pvalue < LEVEL) for p in others.values())
+    differ = any((p < diagnostics.LEVEL) != (pvalue < diagnostics.LEVEL) for p in others.values())
     tried = " and ".join(f"{p:.2g} at {width:.2g}" for width, p in others.items())
     verdict = "the verdict depends on it" if differ else "the verdict is the same"
     message = f"The bandwidth is {chosen:.2g} spreads of the features"
@@ -368,8 +361,8 @@ class Local(Method):
             line_check(line, profile.estimate),
             rates_check(rates, line),
             nearby_check(found, rows.n_features),
-            range_check(rows, points),
-            groups_check(rows),
+            diagnostics.range_check(rows, points),
+            diagnostics.groups_check(rows),
         ]
         errors = np.sqrt(line.total_covariance(0.0).diagonal()) / share
         settings = {"kernel": self.kernel, "bandwidth": f"{width:.6g}"}

@@ -4,22 +4,9 @@ from dataclasses import asdict
 from typing import Final
 
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
+from evenodds.report import wording
 from evenodds.report.audit import DRAWN, INTERVALS, audit_assumptions
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
-from evenodds.report.wording import (
-    ALTERNATIVES,
-    MOST_SHOWN,
-    NOISES,
-    NOT_SHOWN,
-    OUTCOMES,
-    SMALLER,
-    explained,
-    flipped_more,
-    interval_answers,
-    repeat_call,
-    show_label,
-    show_pvalue,
-)
 from evenodds.validation import join_quoted
 
 QUESTION: Final = "Who flips one class more often than the other?"
@@ -42,7 +29,10 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         answers={
             "equivalence": asdict(result.equivalence(view.margin)),
             "intervals": [
-                {"annotator": test.annotator, **interval_answers(test.result, view, *INTERVALS)}
+                {
+                    "annotator": test.annotator,
+                    **wording.interval_answers(test.result, view, *INTERVALS),
+                }
                 for test in result.tests
             ],
         },
@@ -50,7 +40,7 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         facts=[
             ("annotators", f"{len(result.tests)} tested, {len(result.untested)} not"),
             ("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"),
-            ("alternative", ALTERNATIVES[result.alternative]),
+            ("alternative", wording.ALTERNATIVES[result.alternative]),
             ("flip rates", f"alpha of the true {result.positive!r}"),
             ("", f"beta of the true {result.negative!r}"),
         ],
@@ -64,9 +54,9 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         formulas="annotator_formulas.html",
         python=_python(result),
         words=[
-            *explained("Audit", *NOISES),
+            *wording.explained("Audit", *wording.NOISES),
             ADJUSTED,
-            *explained(*OUTCOMES),
+            *wording.explained(*wording.OUTCOMES),
         ],
         holds="the names of annotators and counts of their audited rows, no rows",
         pictures={"annotators": SheetPicture(QUESTION, _annotators_caption)},
@@ -82,22 +72,24 @@ def _headline(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
 
 def _verdict(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) -> str:
     if not named:
-        first, still = result.tests[0], f"{NOT_SHOWN} they flip both equally often"
+        first, still = result.tests[0], f"{wording.NOT_SHOWN} they flip both equally often"
         if len(result.tests) == 1:
             return (
                 f"The one annotator tested, {first.annotator!r}, is not shown to flip one class "
-                f"more often than the other ({show_pvalue(first.holm)}). {still}: the interval "
-                "says what remains possible."
+                f"more often than the other ({wording.show_pvalue(first.holm)}). {still}: the "
+                "interval says what remains possible."
             )
         return (
             f"None of {len(result.tests)} annotators is shown to flip one class more often than "
             f"the other, with their number accounted for (smallest adjusted "
-            f"{show_pvalue(first.holm)}, of {first.annotator!r}). {still}: the intervals say what "
-            "remains possible."
+            f"{wording.show_pvalue(first.holm)}, of {first.annotator!r}). {still}: the intervals "
+            "say what remains possible."
         )
     groups = []
-    for label in map(show_label, (result.positive, result.negative)):
-        leaning = [test.annotator for test in named if flipped_more(test.result)[0] == label]
+    for label in map(wording.show_label, (result.positive, result.negative)):
+        leaning = [
+            test.annotator for test in named if wording.flipped_more(test.result)[0] == label
+        ]
         if leaning:
             verb = "flips" if len(leaning) == 1 else "flip"
             groups.append(f"{join_quoted(leaning)} {verb} true {label} more often")
@@ -112,7 +104,9 @@ def _keys(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) 
     first = result.tests[0]
     return (
         Key("Named", f"{len(named)} of {len(result.tests)}", f"Holm at {view.percent}"),
-        Key("Strongest evidence", show_pvalue(first.holm), f"adjusted, {first.annotator!r}"),
+        Key(
+            "Strongest evidence", wording.show_pvalue(first.holm), f"adjusted, {first.annotator!r}"
+        ),
         Key("Worth a look", f"{found}", f"Benjamini-Hochberg at {view.percent}"),
     )
 
@@ -136,13 +130,13 @@ def _tables(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
 
 def _short(pvalue: float) -> str:
     """Write a p-value for a column."""
-    return show_pvalue(pvalue).removeprefix("p ").removeprefix("= ").replace("< ", "<")
+    return wording.show_pvalue(pvalue).removeprefix("p ").removeprefix("= ").replace("< ", "<")
 
 
 def _next_steps(named: list[AnnotatorTest]) -> list[str]:
     if not named:
         return [
-            f"{SMALLER} audit more rows of each annotator: audit_size, or "
+            f"{wording.SMALLER} audit more rows of each annotator: audit_size, or "
             "evenodds audit --plan, tells how many.",
         ]
     return [
@@ -159,15 +153,15 @@ def _python(result: AnnotatorAuditResult) -> str:
         arguments.append("given_counts=counts")
     arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
     comment = f"# both labels of the {result.n_rows:,} audited rows, and who labelled each"
-    return repeat_call([comment], "annotator_audit", arguments)
+    return wording.repeat_call([comment], "annotator_audit", arguments)
 
 
 def _annotators_caption(result: AnnotatorAuditResult, view: View) -> Caption:
     """Return how the figure is read, and what it says."""
     named = sum(test.holm < view.significance for test in result.tests)
     cut = (
-        f" (These are the first {MOST_SHOWN} of {len(result.tests)}.)"
-        if len(result.tests) > MOST_SHOWN
+        f" (These are the first {wording.MOST_SHOWN} of {len(result.tests)}.)"
+        if len(result.tests) > wording.MOST_SHOWN
         else ""
     )
     reading = (

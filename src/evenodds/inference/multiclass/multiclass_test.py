@@ -15,7 +15,13 @@ from scipy.special import chdtrc, ndtri
 from evenodds.anchors import Anchors
 from evenodds.errors import InputError
 from evenodds.inference.asymmetry import check_rarest_class
-from evenodds.inference.diagnostics import DOUBT_BELOW, UNSETTLED, enough_rows, range_check
+from evenodds.inference.diagnostics import (
+    DOUBT_BELOW,
+    doubt_check,
+    enough_rows,
+    range_check,
+    slope_check,
+)
 from evenodds.inference.method import data_notes, ignored_check
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_test
 from evenodds.inference.multiclass.crossing import (
@@ -39,22 +45,11 @@ from evenodds.inference.multiclass.splits import (
 )
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import Diagnostic
+from evenodds.model import softmax
 from evenodds.model.bounded_scoring import STEP_ROWS_A_PARAMETER
 from evenodds.model.logistic import set_up
 from evenodds.model.noisy_likelihood import NoisyProblem
-from evenodds.model.softmax import (
-    LAST_GAIN_ON_THE_WAY,
-    ClassData,
-    ClassFit,
-    FlipFamily,
-    climb,
-    evaluate,
-    fit_classes,
-    pairs_family,
-    rows_between,
-    split_leaning,
-    uniform_family,
-)
+from evenodds.model.softmax import ClassData, ClassFit, FlipFamily
 from evenodds.model.sums import ZERO, chi_squared, symmetric_inverse
 from evenodds.rows.classes import ClassRows, read_class_rows
 from evenodds.validation import FloatArray, join_quoted
@@ -69,18 +64,12 @@ MOST_NAMED = 3
 
 def curve_check(fit: ClassFit) -> Diagnostic:
     """Say whether the curve settled, with rows on its slopes."""
-    rows = fit.here.transition
-    if fit.is_step:
-        message = (
-            f"The classes hardly overlap: only about {rows:.0f} rows lie between them. There is "
-            "little to see at the toss-ups; use more rows or fewer columns."
-        )
-    elif not fit.converged:
-        message = UNSETTLED
-    else:
-        message = f"About {rows:,.0f} rows lie between the classes."
-    concern = fit.is_step or not fit.converged
-    return Diagnostic(name="step", message=message, concern=concern, statistic=rows)
+    return slope_check(
+        fit,
+        step="The classes hardly overlap: only about {rows:.0f} rows lie between them. There is "
+        "little to see at the toss-ups; use more rows or fewer columns.",
+        fine="About {rows:,.0f} rows lie between the classes.",
+    )
 
 
 def rows_check(rows: ClassRows, counts: FloatArray) -> Diagnostic:
@@ -130,7 +119,7 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
     # Curves with columns more, whose coefficients are zero.
     added = (0, 0), (0, bends.shape[1])
     straight = np.pad(point.coefficients, added)
-    here = evaluate(wide, problem.family, replace(point, coefficients=straight))
+    here = softmax.evaluate(wide, problem.family, replace(point, coefficients=straight))
     bent = np.pad(np.zeros_like(point.coefficients, dtype=bool), added, constant_values=True)
     kept = np.concatenate([~bent.ravel(), fit.free, np.ones_like(point.asymmetries, dtype=bool)])
     tested = np.append(bent.ravel(), np.zeros(len(kept) - bent.size, dtype=bool))
@@ -169,20 +158,14 @@ def anchors_check(fit: ClassFit, group: SplitAnchors) -> Diagnostic | None:
     least = ZERO * float(covariance.diagonal().max())
     statistic, rank = chi_squared(apart, spread, zero=1e-6, least=least)
     pvalue = float(chdtrc(max(rank, 1), statistic))
-    concern = pvalue < DOUBT_BELOW
     worst = int(np.argmax(np.abs(apart)))
-    message = (
-        f"Its toss-ups contradict each other (p = {pvalue:.2g}); anchor {worst} is furthest off. "
-        "That anchor, the tolerance or the curve is wrong."
-        if concern
-        else f"Its toss-ups agree with each other (p = {pvalue:.2g})."
-    )
-    return Diagnostic(
-        name="anchors and curve",
-        message=message,
-        concern=concern,
-        statistic=statistic,
-        pvalue=pvalue,
+    return doubt_check(
+        "anchors and curve",
+        statistic,
+        pvalue,
+        doubt=f"Its toss-ups contradict each other (p = {pvalue:.2g}); anchor {worst} is furthest "
+        "off. That anchor, the tolerance or the curve is wrong.",
+        fine=f"Its toss-ups agree with each other (p = {pvalue:.2g}).",
     )
 
 
@@ -265,7 +248,7 @@ def steps(problem: Problem, fit: ClassFit, *, rivals: bool = False) -> dict[int,
 
 def _rows_at_the_anchors(problem: Problem, fit: ClassFit) -> list[float]:
     """Return how many rows lie between the classes that meet at the anchors of each split."""
-    between = rows_between(problem.data, fit.point.coefficients)
+    between = softmax.rows_between(problem.data, fit.point.coefficients)
     meeting = [sides_at(group, fit.point.coefficients) for group in problem.anchors]
     return [
         float(np.einsum("ak,kl,al->a", first, between, second).min())
@@ -282,11 +265,11 @@ def _near_steps(problem: Problem, fit: ClassFit, classes: set[int]) -> list[Clas
         starts.append(curves.copy())
         starts[-1][one] = others + NEAR_STEP * (curves[one] - others)
     return [
-        climb(
+        softmax.climb(
             problem.data,
             problem.family,
             replace(fit.point, coefficients=start[:-1] - start[-1]),
-            last_gain=LAST_GAIN_ON_THE_WAY,
+            last_gain=softmax.LAST_GAIN_ON_THE_WAY,
         )
         for start in starts
     ]
@@ -436,7 +419,7 @@ def run_on_class_rows(
         family=_family(scheme, len(names), [split for split, *_ in known]),
         anchors=stated,
     )
-    null = fit_classes(problem.data, problem.family)
+    null = softmax.fit_classes(problem.data, problem.family)
     found, best = _test_what_can_be_told(problem, null, scheme)
     tested = {}
     for (split, _, points), group, one in zip(known, stated, found, strict=True):
@@ -503,6 +486,6 @@ def _read_audit(audit: Any, rows: ClassRows) -> ConfusionTestResult:
 def _family(scheme: Scheme, n_classes: int, splits: list[Split]) -> FlipFamily:
     """Return the noise that the null allows, leaning along the splits."""
     if scheme == "one-vs-one":
-        return pairs_family(n_classes, [(s.positive[0], s.negative[0]) for s in splits])
-    leanings = [split_leaning(n_classes, s.positive, s.negative) for s in splits]
-    return uniform_family(n_classes, np.array(leanings))
+        return softmax.pairs_family(n_classes, [(s.positive[0], s.negative[0]) for s in splits])
+    leanings = [softmax.split_leaning(n_classes, s.positive, s.negative) for s in splits]
+    return softmax.uniform_family(n_classes, np.array(leanings))
