@@ -101,3 +101,10 @@ def four_bells(*, lopsided: bool = False) -> ClassWorld:
         centres=np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5], [2.5, 2.5]]),
         shares=np.full(4, 0.25),
     )
+
+
+def uniform_flips(n_classes: int, rate: float) -> FloatArray:
+    """Return the flip matrix of uniform noise: `rate` in all, the same to every other class."""
+    matrix: FloatArray = np.full((n_classes, n_classes), rate / (n_classes - 1))
+    np.fill_diagonal(matrix, 1 - rate)
+    return matrix

@@ -12,9 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 import evenodds as eo
 from evenodds.inference.asymmetry import null_statistic
-from evenodds.model.softmax import uniform_flips
 from evenodds.rows.memory import read_rows
-from tests.class_worlds import four_bells, relabel
+from tests.class_worlds import four_bells, relabel, uniform_flips
 
 PAIRS = tuple(combinations(range(4), 2))
 WORLDS = {"square": four_bells(), "lopsided": four_bells(lopsided=True)}

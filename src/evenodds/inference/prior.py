@@ -106,10 +106,8 @@ def prior_test(
     >>> result.pvalue < 1e-9  # uniform noise would push the share up, not down
     True
     """
-    positives, rows = (
-        check_whole(n_positive, "n_positive"),
-        check_whole(n_rows, "n_rows", at_least=1),
-    )
+    positives = check_whole(n_positive, "n_positive")
+    rows = check_whole(n_rows, "n_rows", at_least=1)
     if positives > rows:
         raise InputError(f"n_positive is {positives} but n_rows is {rows}: it counts some of them.")
     share = check_between(prior, "prior", 0, 1, closed="neither", why="it is a share of positives")
@@ -210,21 +208,17 @@ def _log_probability(count: int, n: int, averaging: Averaging) -> float:
     return float(logsumexp(logs, b=weights))
 
 
-def _at_most(count: int, n: int, averaging: Averaging) -> float:
-    """Return the averaged binomial probability of `count` or fewer."""
-    if count >= n:
-        return 1.0
-    if count < 0:
-        return 0.0
-    nodes, weights = averaging(count, n)
-    return float(weights @ betainc(n - count, count + 1, 1 - nodes))
-
-
 def _at_least(count: int, n: int, averaging: Averaging) -> float:
     """Return the averaged binomial probability of `count` or more."""
-    if count <= 0:
-        return 1.0
-    if count > n:
-        return 0.0
+    if not 0 < count <= n:
+        return float(count <= 0)
     nodes, weights = averaging(count, n)
     return float(weights @ betainc(count, n - count + 1, nodes))
+
+
+def _at_most(count: int, n: int, averaging: Averaging) -> float:
+    """Return the averaged binomial probability of `count` or fewer."""
+    if not 0 <= count < n:
+        return float(count >= n)
+    nodes, weights = averaging(count, n)
+    return float(weights @ betainc(n - count, count + 1, 1 - nodes))

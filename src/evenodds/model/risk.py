@@ -21,6 +21,7 @@ from evenodds.model.losses import (
     Link,
     Loss,
     MarginLoss,
+    Psi,
     find_loss,
     find_margin_loss,
     margin_losses,
@@ -36,42 +37,53 @@ Correction = Literal["backward", "forward", "costs"]
 
 
 @dataclass(frozen=True, slots=True)
-class BackwardLoss:
-    """A loss of noisy labels whose mean over the noise is `loss` of the true label."""
+class WeightedLoss:
+    """A margin loss of the given label, less that of the other, by factors of either label.
+
+    Costs weigh the given label alone. The factors of the backward correction make its mean over
+    the noise the loss of the true label; it may be negative.
+    """
 
     loss: MarginLoss
-    noise: ClassConditionalNoise
+    remedy: str
+    own: tuple[float, float]  # factors where the given label is positive, and negative
+    other: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def backward(cls, loss: MarginLoss, noise: ClassConditionalNoise) -> "WeightedLoss":
+        """Return the backward correction."""
+        alpha, beta = noise.alpha, noise.beta
+        left = 1 - alpha - beta
+        own, other = ((1 - beta) / left, (1 - alpha) / left), (alpha / left, beta / left)
+        return cls(loss, "corrected backward", own, other)
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return f"{self.loss.name}, corrected backward"
+        return f"{self.loss.name}, {self.remedy}"
 
     @property
     def convex(self) -> bool:
-        """Whether it is known to be convex: noise subtracts a multiple of the mirrored loss."""
-        keeps = self.loss.linear_odd or self.noise.alpha + self.noise.beta == 0
-        return self.loss.convex and keeps
+        """Whether it is known to be convex: a multiple of the mirrored loss may be subtracted."""
+        return self.loss.convex and (self.loss.linear_odd or not any(self.other))
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
         """Return the loss of each score where the given label is 1 or 0; it may be negative."""
-        signs, scores = signs_and_scores(scores, labels)
-        own, other = self._shares(signs)
-        return own * self.loss.psi(signs * scores) - other * self.loss.psi(-signs * scores)
+        return self._weighed(self.loss.psi, scores, labels, -1.0)
 
     def slopes(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
         """Return the derivative in the score."""
-        signs, scores = signs_and_scores(scores, labels)
-        own, other = self._shares(signs)
-        by_own, by_other = self.loss.psi_slope(signs * scores), self.loss.psi_slope(-signs * scores)
-        return signs * (own * by_own + other * by_other)
+        signs, _ = signs_and_scores(scores, labels)
+        return signs * self._weighed(self.loss.psi_slope, scores, labels, 1.0)
 
-    def _shares(self, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the factors on the loss of the given label and on that of the other."""
-        alpha, beta = self.noise.alpha, self.noise.beta
-        kept = np.where(signs > 0, 1 - beta, 1 - alpha)
-        lost = np.where(signs > 0, alpha, beta)
-        return kept / (1 - alpha - beta), lost / (1 - alpha - beta)
+    def _weighed(
+        self, psi: Psi, scores: ArrayLike, labels: ArrayLike, mirrored: float
+    ) -> FloatArray:
+        signs, scores = signs_and_scores(scores, labels)
+        found = np.where(signs > 0, *self.own) * psi(signs * scores)
+        if any(self.other):
+            found += mirrored * np.where(signs > 0, *self.other) * psi(-signs * scores)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,39 +117,9 @@ class ForwardLoss:
         return self.loss.slopes(noisy, labels) * self.link.noisy_slopes(scores, self.noise)
 
 
-@dataclass(frozen=True, slots=True)
-class CostLoss:
-    """A loss whose errors cost more under one label than under the other."""
-
-    loss: MarginLoss
-    positive_cost: float
-    negative_cost: float
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return f"{self.loss.name}, by costs"
-
-    @property
-    def convex(self) -> bool:
-        """Whether it is known to be convex: costs are positive."""
-        return self.loss.convex
-
-    def values(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
-        """Return the loss of each score where the given label is 1 or 0."""
-        return self._costs(labels) * self.loss.values(scores, labels)
-
-    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> FloatArray:
-        """Return the derivative in the score."""
-        return self._costs(labels) * self.loss.slopes(scores, labels)
-
-    def _costs(self, labels: ArrayLike) -> FloatArray:
-        return np.where(np.asarray(labels) == 1, self.positive_cost, self.negative_cost)
-
-
 def corrected_loss(
     loss: str | MarginLoss, noise: ClassConditionalNoise, *, correction: Correction = "backward"
-) -> BackwardLoss | ForwardLoss | CostLoss:
+) -> WeightedLoss | ForwardLoss:
     r"""Return a loss for labels with noise whose rates are known.
 
     Parameters
@@ -155,7 +137,7 @@ def corrected_loss(
 
     Returns
     -------
-    BackwardLoss, ForwardLoss or CostLoss
+    WeightedLoss or ForwardLoss
         With ``values(scores, labels)`` and ``slopes(scores, labels)``, labels 0 or 1 as given.
 
     Raises
@@ -201,8 +183,8 @@ def corrected_loss(
         return ForwardLoss(found, checked, _link_of(found))
     if correction == "costs":
         _check_symmetric(found)
-        return CostLoss(found, 1 - checked.asymmetry, 1 + checked.asymmetry)
-    return BackwardLoss(found, checked)
+        return WeightedLoss(found, "by costs", (1 - checked.asymmetry, 1 + checked.asymmetry))
+    return WeightedLoss.backward(found, checked)
 
 
 def _link_of(loss: MarginLoss) -> Link:

@@ -65,14 +65,6 @@ class FlipFamily:
         return np.asarray(np.tensordot(asymmetries / 2, self.leanings, axes=1))
 
 
-def uniform_flips(n_classes: int, rate: float) -> FloatArray:
-    """Return the flip matrix of uniform noise: `rate` in all, the same to every other class."""
-    each = rate / (n_classes - 1)
-    matrix: FloatArray = np.full((n_classes, n_classes), each)
-    np.fill_diagonal(matrix, 1 - rate)
-    return matrix
-
-
 def uniform_family(n_classes: int, leanings: FloatArray) -> FlipFamily:
     """Return uniform noise of unknown rate, leaning as asked; the rate is that of each flip."""
     everywhere = np.ones((n_classes, n_classes)) - n_classes * np.eye(n_classes)

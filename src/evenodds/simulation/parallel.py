@@ -32,6 +32,12 @@ class Finished(Generic[Result]):
     interrupted: bool
 
 
+def in_tasks(runs: int, runs_a_task: int) -> list[range]:
+    """Cut the numbers of runs into tasks."""
+    starts = range(0, runs, runs_a_task)
+    return [range(start, min(start + runs_a_task, runs)) for start in starts]
+
+
 def carry_out(
     do: Callable[[Task], Result],
     tasks: Sequence[Task],

@@ -19,7 +19,7 @@ from evenodds.inference.wald import AnchoredCurve, Wald
 from evenodds.model.many_fits import fit_stack, samples_in_a_stack
 from evenodds.noise import ClassConditionalNoise, UniformNoise, check_noise
 from evenodds.rows.memory import read_rows
-from evenodds.simulation.parallel import Progress, carry_out
+from evenodds.simulation.parallel import Progress, carry_out, in_tasks
 from evenodds.simulation.world import Trial, World
 from evenodds.simulation.worlds import find_world
 from evenodds.validation import MOST_RUNS, MOST_WORKERS, FloatArray, check_between, check_whole
@@ -63,8 +63,7 @@ class PValues:
         self, runs: int, *, runs_a_task: int, workers: int, progress: Progress | None = None
     ) -> tuple[FloatArray, bool]:
         """Return the p-values of all runs; fewer, and True, if an interrupt came."""
-        starts = range(0, runs, runs_a_task)
-        tasks = [range(start, min(start + runs_a_task, runs)) for start in starts]
+        tasks = in_tasks(runs, runs_a_task)
         done = carry_out(self, tasks, workers=workers, progress=progress, size=len)
         parts = [part for part in done.results if part is not None]
         return np.concatenate(parts), done.interrupted

@@ -23,7 +23,7 @@ from evenodds.inference.noise_aware import FittedRows
 from evenodds.noise import ClassConditionalNoise, UniformNoise
 from evenodds.report.style import BLACK, in_house_style, new_figure, save_figure
 from evenodds.rows.memory import read_rows
-from evenodds.simulation.parallel import Progress, carry_out
+from evenodds.simulation.parallel import Progress, carry_out, in_tasks
 from evenodds.simulation.rejection import Setting
 from evenodds.simulation.world import Trial
 from evenodds.simulation.worlds import WORLDS, find_world
@@ -381,9 +381,7 @@ def measure_atlas(
 ) -> tuple[dict[str, Any], bool]:
     """Return the atlas as columns, a row for every setting and method."""
     tasks = [
-        AtlasTask(setting, range(first, min(first + RUNS_A_TASK, runs)))
-        for setting in settings
-        for first in range(0, runs, RUNS_A_TASK)
+        AtlasTask(setting, some) for setting in settings for some in in_tasks(runs, RUNS_A_TASK)
     ]
     done = carry_out(
         run_task, tasks, workers=workers, progress=progress, size=lambda task: len(task.runs)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from evenodds.model.logistic import fit_logistic
 from evenodds.model.losses import Loss, margin_losses
-from evenodds.model.risk import CostLoss, corrected_loss, minimise_risk
+from evenodds.model.risk import WeightedLoss, corrected_loss, minimise_risk
 from evenodds.noise import ClassConditionalNoise, UniformNoise
 from evenodds.report.style import (
     BLACK,
@@ -82,12 +82,7 @@ def in_words(noise: ClassConditionalNoise) -> str:
 
 
 @in_house_style
-def densities_figure(
-    *,
-    uniform: UniformNoise = UNIFORM,
-    class_conditional: ClassConditionalNoise = CLASS_CONDITIONAL,
-    positive_share: float = 0.5,
-) -> Figure:
+def densities_figure(*, class_conditional: ClassConditionalNoise = CLASS_CONDITIONAL) -> Figure:
     """Draw densities and posteriors across the boundary: clean, uniform, class-conditional.
 
     Exact curves, not simulated ones. The densities of rows labelled positive and negative are
@@ -97,15 +92,15 @@ def densities_figure(
     """
     titles = [
         "Clean labels",
-        f"{100 * uniform.rate:g} % of both flipped",
+        f"{100 * UNIFORM.rate:g} % of both flipped",
         f"{in_words(class_conditional)} flipped",
     ]
     figure, axes = new_figure(2, 3, height=4.2, share_x=True, share_y="row")
-    for (above, below), noise in zip(axes.T, (CLEAN, uniform, class_conditional), strict=True):
-        _draw_densities(above, noise, positive_share)
-        _draw_posteriors(below, noise, positive_share)
-        _mark_boundaries(above, noise, positive_share)
-        _mark_boundaries(below, noise, positive_share, "labels equally likely")
+    for (above, below), noise in zip(axes.T, (CLEAN, UNIFORM, class_conditional), strict=True):
+        _draw_densities(above, noise)
+        _draw_posteriors(below, noise)
+        _mark_boundaries(above, noise)
+        _mark_boundaries(below, noise, "labels equally likely")
     letter_panels(axes[0], titles)
     axes[0, 0].set(ylabel="Density × share of rows", ylim=(0, None))
     axes[1, 0].set(ylabel="Probability", ylim=(0, 1), xlim=(-DENSITY_REACH, DENSITY_REACH))
@@ -116,18 +111,18 @@ def densities_figure(
     return figure
 
 
-def _draw_densities(panel: Axes, noise: ClassConditionalNoise, positive_share: float) -> None:
+def _draw_densities(panel: Axes, noise: ClassConditionalNoise) -> None:
     """Draw the densities by label over those by true class."""
-    true_classes = np.maximum(*labelled_densities(ACROSS, CLEAN, positive_share))
+    true_classes = np.maximum(*labelled_densities(ACROSS, CLEAN))
     panel.fill_between(ACROSS, true_classes, color=PALE, linewidth=0, label="true classes")
-    positives, negatives = labelled_densities(ACROSS, noise, positive_share)
+    positives, negatives = labelled_densities(ACROSS, noise)
     panel.plot(ACROSS, positives, color=ORANGE, label="labelled positive")
     panel.plot(ACROSS, negatives, color=BLUE, linestyle="--", label="labelled negative")
 
 
-def _draw_posteriors(panel: Axes, noise: ClassConditionalNoise, positive_share: float) -> None:
+def _draw_posteriors(panel: Axes, noise: ClassConditionalNoise) -> None:
     """Draw the probability of a positive label beside that of a positive."""
-    positives, negatives = labelled_densities(ACROSS, CLEAN, positive_share)
+    positives, negatives = labelled_densities(ACROSS, CLEAN)
     posterior = positives / (positives + negatives)
     panel.axhline(0.5, color=GREY, linewidth=0.6, linestyle=":")
     panel.plot(ACROSS, posterior, color=GREY, linewidth=1, linestyle="-.", label="P(positive | t)")
@@ -135,11 +130,9 @@ def _draw_posteriors(panel: Axes, noise: ClassConditionalNoise, positive_share: 
     panel.plot(ACROSS, noisy, color=BLACK, label="P(labelled positive | t)")
 
 
-def _mark_boundaries(
-    panel: Axes, noise: ClassConditionalNoise, positive_share: float, label: str | None = None
-) -> None:
+def _mark_boundaries(panel: Axes, noise: ClassConditionalNoise, label: str | None = None) -> None:
     """Mark where the classes, and where the labels, are equally likely."""
-    clean, noisy = noisy_boundary(CLEAN, positive_share), noisy_boundary(noise, positive_share)
+    clean, noisy = noisy_boundary(CLEAN), noisy_boundary(noise)
     if noisy is not None:
         panel.axvline(noisy, color=RED, linewidth=1, label=label)
     if clean is not None and clean != noisy:
@@ -280,7 +273,7 @@ class Remedy:
         if self.remedy == "none":
             return loss
         if self.remedy == "balanced":
-            return CostLoss(loss, 0.5 / noisy_share, 0.5 / (1 - noisy_share))
+            return WeightedLoss(loss, "balanced", (0.5 / noisy_share, 0.5 / (1 - noisy_share)))
         return corrected_loss(loss, noise, correction=self.remedy)
 
 

@@ -37,7 +37,7 @@ from evenodds.report.style import (
     save_figure,
 )
 from evenodds.rows.memory import read_rows
-from evenodds.simulation.parallel import Progress, carry_out
+from evenodds.simulation.parallel import Progress, carry_out, in_tasks
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import two_bells
 from evenodds.study.losses import boundary_figure, densities_figure
@@ -241,8 +241,7 @@ def paper_pvalues(
     for noise in noises:
         for n in sizes:
             step = samples_in_a_stack(n) if method is None else NOISE_AWARE_RUNS
-            starts = range(0, runs, step)
-            tasks += [Task(noise, n, range(first, min(first + step, runs))) for first in starts]
+            tasks += [Task(noise, n, some) for some in in_tasks(runs, step)]
     grid = PaperGrid(chosen, method, seed)
     done = carry_out(
         grid, tasks, workers=workers, progress=progress, size=lambda task: len(task.runs)

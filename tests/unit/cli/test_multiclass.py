@@ -6,10 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.class_worlds import four_bells, relabel
+from tests.class_worlds import four_bells, relabel, uniform_flips
 
 import evenodds as eo
-from evenodds.model.softmax import uniform_flips
 
 NAMES = np.array(["cat", "dog", "fox", "owl"])
 WORLD = four_bells(lopsided=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from statsmodels.discrete.discrete_model import MNLogit
-from tests.class_worlds import four_bells, relabel
+from tests.class_worlds import four_bells, relabel, uniform_flips
 
 from evenodds.model.softmax import (
     ClassData,
@@ -13,7 +13,6 @@ from evenodds.model.softmax import (
     fit_classes,
     pairs_family,
     uniform_family,
-    uniform_flips,
 )
 
 UNIFORM = uniform_family(4, np.zeros((0, 4, 4)))

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.class_worlds import uniform_flips
 
 from evenodds.model.softmax import (
     pairs_family,
     split_leaning,
     uniform_family,
-    uniform_flips,
 )
 
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.class_worlds import four_bells, relabel
-
-from evenodds.model.softmax import uniform_flips
+from tests.class_worlds import four_bells, relabel, uniform_flips
 
 WORLD = four_bells(lopsided=True)
 

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.class_worlds import four_bells, relabel
+from tests.class_worlds import four_bells, relabel, uniform_flips
 
 from evenodds.inference.multiclass.crossing import (
     Finding,
@@ -25,7 +25,6 @@ from evenodds.model.softmax import (
     climb,
     fit_classes,
     pairs_family,
-    uniform_flips,
 )
 
 PAIRS = list(combinations(range(4), 2))
