@@ -185,25 +185,18 @@ class Profile:
         return self.allowed[0 if direction < 0 else 1] if found is None else found
 
     def crossing(self, critical: float, direction: int) -> float | None:
-        """Return where z first passes `critical` on the way out from the estimate."""
-        start = self.asymmetries.index(self.estimate)
-        if (self.z[start] - critical) * direction <= 0:
-            # A one-sided level below one half, or no root: the end lies on the other side.
-            return self._crossing_back(critical, start, direction)
-        knots = range(start, len(self.z) if direction > 0 else -1, direction)
-        for inner, outer in pairwise(knots):
-            if (self.z[outer] - critical) * direction <= 0:
-                return self._solve(critical, inner, outer)
-        return None
+        """Return where z first passes `critical` on the way out from the estimate.
 
-    def _crossing_back(self, critical: float, start: int, direction: int) -> float:
-        """Return where z passes `critical` on the inner side of the estimate, or the estimate."""
-        for inner, outer in pairwise(
-            range(start, -1 if direction > 0 else len(self.z), -direction)
-        ):
-            if (self.z[outer] - critical) * direction > 0:
+        Where it lies beyond it there already, on the way in, or else at the estimate.
+        """
+        start = self.asymmetries.index(self.estimate)
+        outwards = (self.z[start] - critical) * direction > 0
+        # A one-sided level below one half, or no root: the end lies on the other side.
+        step = direction if outwards else -direction
+        for inner, outer in pairwise(range(start, len(self.z) if step > 0 else -1, step)):
+            if ((self.z[outer] - critical) * direction > 0) != outwards:
                 return self._solve(critical, inner, outer)
-        return self.estimate
+        return None if outwards else self.estimate
 
     def _solve(self, critical: float, inner: int, outer: int) -> float:
         """Return where the interpolated z equals `critical` between two knots."""

@@ -8,6 +8,7 @@ and too extreme at the ends, which shows as a negative statistic.
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -239,9 +240,7 @@ class Projection:
         return moved @ self.levers + self.offsets
 
 
-def cell_counts(
-    projection: Projection, shift: FloatArray | None, block: Block
-) -> tuple[FloatArray, FloatArray]:
+def cell_counts(projection: Projection, shift: FloatArray | None, block: Block) -> tuple[Any, Any]:
     """Return rows and positive labels of a block in cells over the two features."""
     places = projection.coordinates(shifted(block.features, shift))
     steps = np.floor((places - projection.low) / (projection.high - projection.low) * CELLS)

@@ -34,7 +34,7 @@ from evenodds.model.sums import (
     shifted,
     weigh,
 )
-from evenodds.rows.base import Block, Rows, Span, name_column, refuse_missing, sampling_step
+from evenodds.rows.base import Block, Rows, Span, refuse_missing, sampling_step
 from evenodds.rows.read import read_data
 from evenodds.rows.table_rows import Missing
 from evenodds.validation import FloatArray, check_choice
@@ -175,12 +175,10 @@ def refuse_separation(rows: Rows) -> None:
     low, high = np.minimum(one.low, other.low), np.maximum(one.high, other.high)
     direction = _separating_direction(rows, Frame((low + high) / 2, (high - low) / 2))
     if direction is not None:
-        involved = np.flatnonzero(np.abs(direction[1:]) > 1e-6)
-        listed = ", ".join(name_column(rows.feature_names, int(j)) for j in involved[:6])
-        more = f" and {len(involved) - 6} more" if len(involved) > 6 else ""
+        involved = rows.columns(np.flatnonzero(np.abs(direction[1:]) > 1e-6).tolist())
         raise SeparationError(
-            f"no maximum-likelihood fit exists: columns {listed}{more} together separate the "
-            "labels. Remove some of them, or collect overlapping rows."
+            f"no maximum-likelihood fit exists: {involved} together separate the labels. Remove "
+            "some of them, or collect overlapping rows."
         )
 
 
@@ -337,12 +335,10 @@ def refuse_combinations(rows: Rows, products: FloatArray) -> None:
     values, vectors = np.linalg.eigh(correlation)
     if values[0] > REPEATED:
         return
-    involved = np.flatnonzero(np.abs(vectors[:, 0]) > 1e-6 * np.abs(vectors[:, 0]).max())
-    listed = ", ".join(name_column(rows.feature_names, int(column)) for column in involved[:6])
-    more = f" and {len(involved) - 6} more" if len(involved) > 6 else ""
+    shares = np.abs(vectors[:, 0])
     raise RankError(
-        f"columns {listed}{more} of {rows.called} repeat each other (one is a combination of the "
-        "rest): remove one of them."
+        f"{rows.columns(np.flatnonzero(shares > 1e-6 * shares.max()).tolist())} of {rows.called} "
+        "repeat each other (one is a combination of the rest): remove one of them."
     )
 
 

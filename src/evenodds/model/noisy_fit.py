@@ -13,6 +13,7 @@ bounds, and starts from several noise rates (`index_starts`).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -160,7 +161,7 @@ def _log_chances(
 
 def _index_moments(
     slopes: FloatArray, shift: FloatArray | None, block: Block
-) -> tuple[float, float, float]:
+) -> tuple[Any, Any, Any]:
     """Return weight, weighted sum and weighted squares of an index."""
     index, weights = shifted(block.features, shift) @ slopes, counts_of(block)
     return weights.sum(), weights @ index, weights @ index**2
@@ -168,7 +169,7 @@ def _index_moments(
 
 def _index_labels(
     slopes: FloatArray, shift: FloatArray | None, mean: float, spread: float, block: Block
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Any, Any]:
     """Return positive and negative labels in bins of a standardised index."""
     index, weights = shifted(block.features, shift) @ slopes, counts_of(block)
     bins = bins_of((index - mean) / spread)

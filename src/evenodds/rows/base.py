@@ -185,6 +185,12 @@ class Rows(ABC):
         """Name a column the way a message needs it."""
         return f"column {name_column(self.feature_names, number)}"
 
+    def columns(self, numbers: Sequence[int], limit: int = 6) -> str:
+        """Name some columns the way a message needs them."""
+        listed = ", ".join(name_column(self.feature_names, number) for number in numbers[:limit])
+        more = f" and {len(numbers) - limit} more" if len(numbers) > limit else ""
+        return f"columns {listed}{more}"
+
 
 class AllRows:
     """Blocks of rows, kept as they come."""

@@ -33,6 +33,7 @@ from evenodds.rows.open_table import (
     paths_of,
     refuse_other_encoding,
     text_files,
+    with_wider_types,
 )
 from evenodds.rows.table_rows import Reading, learn
 from evenodds.rows.tables import MemoryPart, Table, kind_of, plain_array, rows_in_a_batch
@@ -306,27 +307,21 @@ def _parsed_there(paths: Sequence[Path], name: str, reading: Reading) -> DaskTab
 
     files = text_files(paths)
     header, columns = header_of(files, lambda names: reading.needed(names, name))
-    wider: dict[str, pa.DataType] = {}
-    misfit: MisfitError | None = None
-    while True:
-        if misfit is not None:
-            column, kind = misfit.widened(reading.mixed)
-            wider[column] = kind
-        try:
-            schema = _first_types(files[0], columns, wider)
-        except MisfitError as early:
-            misfit = early
-            continue
+
+    def parsed(wider: dict[str, "pa.DataType"]) -> "tuple[pa.Schema, Any, list[int]]":
+        schema = _first_types(files[0], columns, wider)
         types = dict(zip(schema.names, schema.types, strict=True))
         parse = delayed(parse_there, pure=False)
         there = persist(*(parse(file, columns, types) for file in files))
         found = reduce_parts(count_rows, None, [(each,) for each in there], name)
-        misfit = found.misfit
-        if misfit is None:
-            break
-    if not any(found.n_rows):
+        if found.misfit is not None:
+            raise found.misfit
+        return schema, there, found.n_rows
+
+    schema, there, lengths = with_wider_types(parsed, reading.mixed)
+    if not any(lengths):
         raise InputError(f"{name} has no rows: give a table with a header and data.")
-    parts = tuple(Placed(n, file.name) for n, file in zip(found.n_rows, files, strict=True))
+    parts = tuple(Placed(n, file.name) for n, file in zip(lengths, files, strict=True))
     return DaskTable(
         name=name,
         schema=schema,

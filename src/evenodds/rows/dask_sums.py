@@ -314,7 +314,7 @@ class DaskRows(StreamedRows):
         return self.table.reduced(gather, self.reader, of_runs).rows(self)
 
     def peeked(self, step: int, rng: np.random.Generator) -> Rows:
-        kept = np.diff(self._firsts)
+        kept = np.diff(self._firsts).tolist()
         if len(kept) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
         of_runs = {number: (n_taken,) for number, n_taken in self._peeks(kept, step, rng).items()}

@@ -292,11 +292,10 @@ def has_text(X: Any, name: str) -> bool:
 
 def text_table(X: Any, name: str) -> "pa.Table | None":
     """Return a data frame with columns of text as an Arrow table, or None if X is none."""
-    if isinstance(X, dict):
-        table = as_arrow(X, name)
-        held = [] if table is None else table.schema.types
-        return table if any(kind_of(column) == "text" for column in held) else None
-    return as_arrow(X, name) if has_text(X, name) else None
+    if not isinstance(X, dict):
+        return as_arrow(X, name) if has_text(X, name) else None
+    table = as_arrow(X, name)
+    return table if table and any(kind_of(held) == "text" for held in table.schema.types) else None
 
 
 def as_arrow(X: Any, name: str) -> "pa.Table | None":

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -402,6 +402,7 @@ BINARY: dict[str, Callable[[Path], Table]] = {
 READERS = (*TEXT, *BINARY)
 STDIN = "-"
 
+Parsed = TypeVar("Parsed")
 # Given the names of all columns, returns those that are needed.
 Choice = Callable[[tuple[str, ...]], Sequence[str]]
 
@@ -521,10 +522,18 @@ def _parse(
 ) -> Table:
     """Parse text files once, or again with wider types where a value does not fit."""
     header, columns = header_of(files, choose)
+    parsed = with_wider_types(lambda types: _parsed(files, name, columns, types), text_if_mixed)
+    return replace(parsed, all_names=header)
+
+
+def with_wider_types(
+    parse: Callable[[dict[str, "pa.DataType"]], Parsed], text_if_mixed: Collection[str]
+) -> Parsed:
+    """Parse with the types that a file begins with, or wider ones where a value does not fit."""
     types: dict[str, pa.DataType] = {}
     while True:
         try:
-            return replace(_parsed(files, name, columns, types), all_names=header)
+            return parse(types)
         except MisfitError as misfit:
             column, wider = misfit.widened(text_if_mixed)
             types[column] = wider

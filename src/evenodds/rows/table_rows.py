@@ -7,7 +7,7 @@ the parts of a table: `sum_part` is all that a cluster has to run where a file c
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from evenodds.rows.tables import (
     kind_of,
     read_marks,
 )
-from evenodds.validation import FloatArray, check_choice, check_column, join_quoted
+from evenodds.validation import FloatArray, check_column, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -181,7 +181,7 @@ class StreamedRows(Rows):
         each = -(-n_wanted // PARTS_TO_PEEK_AT)
         taken: dict[int, int] = {}
         for number in rng.permutation(len(kept)).tolist():
-            n_taken = min(int(kept[number]), each, n_wanted)
+            n_taken = min(kept[number], each, n_wanted)
             if n_taken:
                 taken[number] = n_taken
                 n_wanted -= n_taken
@@ -365,8 +365,6 @@ class Reading(Columns):
 
     def __post_init__(self) -> None:
         Columns.__post_init__(self)
-        check_choice(self.missing, "missing", get_args(Missing))
-        refuse_several(self.features, self.formula, self.probabilities)
         stated = None if self.formula is None else self.formula.label
         if stated is not None and stated != self.label:
             raise InputError(
