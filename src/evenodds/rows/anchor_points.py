@@ -1,9 +1,11 @@
 """Anchors beside the data: read from files, made into features, and told from the data itself."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -192,7 +194,7 @@ def refuse_the_data(points: FloatArray, rows: Rows) -> None:
     """Refuse anchors that hold more than half of the rows, which makes them the data itself."""
     if 2 * len(points) <= rows.total_weight or rows.anchors_left_out:
         return
-    shared = rows.sum_over_rows(SharedRows(points)).n_shared()
+    shared = shared_rows(points, rows)
     if 2 * shared > rows.total_weight:
         raise AnchorError(
             f"anchors holds {shared:,.0f} of the {rows.total_weight:,.0f} rows of the data, so it "
@@ -201,48 +203,39 @@ def refuse_the_data(points: FloatArray, rows: Rows) -> None:
         )
 
 
-class SharedRows:
-    """How many rows are anchors too, each anchor standing for one row.
+def shared_rows(points: FloatArray, rows: Rows) -> float:
+    """Return how many rows are anchors too, each anchor standing for one row, by their weights.
 
     Rows are compared on a fine grid along a few fixed directions: digits that a file has
     rounded off make no other row, and a row costs one key however many features it has.
     """
+    with np.errstate(all="ignore"):  # what is beyond all numbers shares no cell
+        scale, centre = points.std(axis=0), points.mean(axis=0)
+    scale[(scale == 0) | ~np.isfinite(scale)] = 1.0
+    directions = np.random.default_rng(GRID_SEED).normal(size=(points.shape[1], GRID_AXES))
+    directions /= np.linalg.norm(directions, axis=0) * GRID_STEP
+    grid = centre, directions / scale[:, None]
+    anchors = _cells(grid, points, None)
+    (found,) = rows.totals(partial(_anchor_cells, grid, frozenset(anchors)))
+    return sum(min(weight, anchors[key]) for key, weight in found.items())
 
-    def __init__(self, points: FloatArray) -> None:
-        with np.errstate(all="ignore"):  # what is beyond all numbers shares no cell
-            scale, self.centre = points.std(axis=0), points.mean(axis=0)
-        scale[(scale == 0) | ~np.isfinite(scale)] = 1.0
-        directions = np.random.default_rng(GRID_SEED).normal(size=(points.shape[1], GRID_AXES))
-        directions /= np.linalg.norm(directions, axis=0) * GRID_STEP
-        self.directions = directions / scale[:, None]
-        self.anchors = dict(zip(*self._counted(points, None), strict=True))
-        self.found: dict[float, float] = {}
 
-    def add(self, block: Block) -> None:
-        for key, weight in zip(*self._counted(block.features, block.weights), strict=True):
-            self._note(key, weight)
+Grid = tuple[FloatArray, FloatArray]  # its centre, and the directions of its axes
 
-    def merge(self, other: Self) -> None:
-        for key, weight in other.found.items():
-            self._note(key, weight)
 
-    def n_shared(self) -> float:
-        """Return the number of rows that are anchors, counted with their weights."""
-        return sum(min(weight, self.anchors[key]) for key, weight in self.found.items())
+def _anchor_cells(grid: Grid, anchors: Collection[float], block: Block) -> tuple[Counter[float]]:
+    """Return how many rows of a block lie in each of some cells."""
+    lying = _cells(grid, block.features, block.weights)
+    return (Counter({key: weight for key, weight in lying.items() if key in anchors}),)
 
-    def _note(self, key: float, weight: float) -> None:
-        if key in self.anchors:
-            self.found[key] = self.found.get(key, 0.0) + weight
 
-    def _counted(
-        self, features: FloatArray, weights: FloatArray | None
-    ) -> tuple[list[float], list[float]]:
-        """Return the cells that rows lie in, and how many rows lie in each."""
-        with np.errstate(all="ignore"):  # rows with holes lie nowhere
-            cells = np.floor((features - self.centre) @ self.directions + GRID_SHIFT)
-            keys = cells @ GRID_KEYS
-        there = np.isfinite(keys)
-        weights = None if weights is None else weights[there]
-        distinct, places = np.unique(keys[there], return_inverse=True)
-        counts = np.bincount(places, weights, minlength=len(distinct))
-        return distinct.tolist(), counts.astype(float).tolist()
+def _cells(grid: Grid, features: FloatArray, weights: FloatArray | None) -> dict[float, Any]:
+    """Return the cells that rows lie in, and how many rows lie in each."""
+    with np.errstate(all="ignore"):  # rows with holes lie nowhere
+        cells = np.floor((features - grid[0]) @ grid[1] + GRID_SHIFT)
+        keys = cells @ GRID_KEYS
+    there = np.isfinite(keys)
+    distinct, places = np.unique(keys[there], return_inverse=True)
+    counted = None if weights is None else weights[there]
+    counts = np.bincount(places, counted, minlength=len(distinct))
+    return dict(zip(distinct.tolist(), counts.astype(float).tolist(), strict=True))

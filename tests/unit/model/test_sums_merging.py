@@ -28,7 +28,7 @@ from evenodds.model.noisy_likelihood import NoisyPoint, NoisyScore, NoisySums
 from evenodds.model.risk import _loss_in, corrected_loss
 from evenodds.model.sums import Information, Moments, Score, WeightedGram
 from evenodds.noise import ClassConditionalNoise
-from evenodds.rows.base import Block, MissingPlaces, Span, Totals, _positive_weight
+from evenodds.rows.base import Block, Span, Totals, _positive_weight, missing_places
 
 N_ROWS, N_GROUPS = 90, 7
 # Either side of the width where the product of features changes its method.
@@ -51,7 +51,7 @@ SUMS = {
     "flattening, shifted": lambda theta: Totals(partial(flattening_in, theta, theta[1:])),
     "Extremes": lambda theta: Extremes(len(theta) - 1),
     "disagreements": lambda theta: Totals(partial(frame(theta).disagreements, theta)),
-    "MissingPlaces": lambda theta: MissingPlaces(),
+    "missing places": lambda theta: Totals(first_missing),
     "positive weight": lambda theta: Totals(_positive_weight),
     "Span": lambda theta: Span(len(theta) - 1),
     "NoisySums": lambda theta: NoisySums(noisy(theta)),
@@ -94,6 +94,11 @@ every_width = pytest.mark.parametrize("width", WIDTHS)
 with_and_without_weights = pytest.mark.parametrize("weighted", [False, True])
 
 
+def first_missing(rows):
+    """Return the counts alone: the first place is the least of all that blocks name."""
+    return missing_places(rows)[:2]
+
+
 def grouped(scores, n_parameters):
     return GroupedScores(scores, N_GROUPS, n_parameters)
 
@@ -132,7 +137,7 @@ def block(name, width, weighted, start=0, stop=N_ROWS):
     """Return the rows from start to stop, holes and all where holes are looked for."""
     rng = np.random.default_rng(100 + width)
     features = rng.normal(size=(N_ROWS, width))
-    if name == "MissingPlaces":
+    if name == "missing places":
         features[[60, 20, 20, 70], [0, width - 1, 0, 0]] = [np.nan, np.inf, np.nan, -np.inf]
     labels = rng.integers(0, 2, N_ROWS).astype(float)
     weights = rng.integers(0, 4, N_ROWS).astype(float)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
-from evenodds.rows.anchor_points import NUMBERING, SharedRows, refuse_the_data
+from evenodds.rows.anchor_points import NUMBERING, refuse_the_data, shared_rows
 from evenodds.rows.read import read_data
 
 N_ROWS = 400
@@ -101,15 +101,14 @@ def test_many_honest_anchors_are_not_the_data(frame):
     dose = np.random.default_rng(0).exponential(size=3 * N_ROWS)
     rows = read_data(frame[["age", "dose"]].to_numpy(), frame["label"])
     refuse_the_data(np.column_stack([55 - 5 * dose, dose]), rows)
-    shared = rows.sum_over_rows(SharedRows(np.column_stack([55 - 5 * dose, dose])))
-    assert shared.n_shared() < N_ROWS / 10
+    assert shared_rows(np.column_stack([55 - 5 * dose, dose]), rows) < N_ROWS / 10
 
 
 def test_each_anchor_stands_for_one_row():
     """Rows of few values: four anchors are in every row's place, but no data set."""
     X = np.random.default_rng(1).integers(0, 2, size=(100, 2)).astype(float)
-    places = SharedRows(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
-    assert read_data(X, np.arange(100) % 2).sum_over_rows(places).n_shared() == 4
+    places = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    assert shared_rows(places, read_data(X, np.arange(100) % 2)) == 4
 
 
 def test_weighted_rows_count_as_often_as_they_weigh(refused):
@@ -123,16 +122,13 @@ def test_weighted_rows_count_as_often_as_they_weigh(refused):
 def test_rows_with_holes_lie_nowhere():
     X = np.array([[0.0, 1.0], [np.nan, 1.0], [np.inf, 0.0], [2.0, 3.0]])
     rows = read_data(X, [0, 1, 0, 1])
-    assert rows.sum_over_rows(SharedRows(X[[0, 3]])).n_shared() == 2
+    assert shared_rows(X[[0, 3]], rows) == 2
 
 
 def test_points_beyond_all_numbers_are_in_no_row():
     X = np.arange(20.0).reshape(10, 2)
     rows = read_data(X, np.arange(10) % 2)
-    assert (
-        rows.sum_over_rows(SharedRows(np.tile([[1e300, 0.0], [-1e300, 1.0]], (4, 1)))).n_shared()
-        == 0
-    )
+    assert shared_rows(np.tile([[1e300, 0.0], [-1e300, 1.0]], (4, 1)), rows) == 0
 
 
 def test_workers_count_shared_rows_too(refused, frame):
