@@ -24,18 +24,8 @@ MOST_KEPT_PRODUCTS = 10_000_000
 # Coefficients that move less than this have settled: the step that showed it leaves an error
 # far smaller still.
 LAST_STEP = 1e-6
-# The curvature is kept from the step before once all coefficients move less than this.
-KEPT_CURVATURE = 0.01
 LONGEST_STEP = 4.0
 MAX_STEPS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class BatchFit:
-    """Plain fits of many label vectors; those that found no optimum are marked."""
-
-    coefficients: FloatArray  # (replicates, parameters)
-    converged: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +68,6 @@ def _multiply_pairs(design: FloatArray) -> FloatArray:
     return design[:, rows] * design[:, columns]
 
 
-def fit_batch(pairs: PairProducts, labels: NDArray[np.generic], start: FloatArray) -> BatchFit:
-    """Fit plain logistic regression to every row of `labels` (replicates, rows of the design).
-
-    `start` are coefficients near the fits, such as those the labels were drawn from. Columns
-    should be on comparable scales.
-    """
-    coefficients = np.empty((len(labels), pairs.design.shape[1]))
-    converged = np.empty(len(labels), dtype=bool)
-    shared = _probabilities(pairs.design, start[None, :])
-    first = np.linalg.inv(pairs.grams(shared * (1 - shared))[0])
-    for batch in batches(len(labels), len(pairs.design)):
-        given = labels[batch].astype(np.float64)
-        # From a shared start the first step needs no exponential of its own.
-        near = start + (given - shared) @ pairs.design @ first
-        coefficients[batch], converged[batch] = _climb(pairs, given, near)
-    return BatchFit(coefficients, converged)
-
-
 def batches(n_replicates: int, n_rows: int) -> Iterator[slice]:
     """Cut replicates into batches whose arrays stay small."""
     size = max(1, BATCH_NUMBERS // n_rows)
@@ -103,48 +75,10 @@ def batches(n_replicates: int, n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n_replicates))
 
 
-def _climb(
-    pairs: PairProducts, labels: FloatArray, coefficients: FloatArray
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Take Newton steps until all replicates have settled."""
-    active = np.arange(len(labels))
-    converged = np.zeros(len(labels), dtype=bool)
-    inverses: FloatArray = np.empty(0)
-    largest = np.inf
-    for _ in range(MAX_STEPS):
-        fitted = _probabilities(pairs.design, coefficients[active])
-        score = (labels[active] - fitted) @ pairs.design
-        if largest > KEPT_CURVATURE:
-            fitted -= fitted * fitted
-            try:
-                inverses = np.linalg.inv(pairs.grams(fitted)).astype(np.float64)
-            except np.linalg.LinAlgError:
-                break
-        steps = (inverses @ score[:, :, None])[:, :, 0]
-        sizes = np.abs(steps).max(axis=1)
-        # Steps this long lead nowhere: the labels are (nearly) separated.
-        steps *= np.minimum(1, LONGEST_STEP / np.maximum(sizes, 1e-300))[:, None]
-        coefficients[active] += steps
-        largest = float(sizes.max())
-        moving = sizes > LAST_STEP
-        converged[active[~moving]] = True
-        if not moving.any():
-            break
-        active, inverses = active[moving], inverses[moving]
-    return coefficients, converged
-
-
-def _probabilities(design: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Return the logistic curves of a batch, (replicates, rows)."""
-    linear = -coefficients @ design.T
-    with np.errstate(over="ignore"):
-        np.exp(linear, out=linear)
-    linear += 1
-    return np.reciprocal(linear, out=linear)
-
-
 # Numbers in one array of a stack: small enough to stay in a core's cache.
 STACK_NUMBERS = 1 << 16
+# The same where all label vectors share their rows, so that less is worked on for each.
+LABEL_NUMBERS = 1 << 18
 # Residual variance is kept above this share of the labels' variance, as for the single fit.
 LEAST_RESIDUAL_SHARE = 1e-3
 
@@ -185,7 +119,8 @@ def fit_stack(features: FloatArray, labels: NDArray[np.generic]) -> StackFit:
     coefficients = _least_squares_start(products, given, d)
     covariance = np.full((*coefficients.shape, d), np.nan)
     converged = np.zeros(coefficients.shape[:2], dtype=bool)
-    moving: NDArray[np.bool_] = np.array(np.isfinite(coefficients).all(axis=(1, 2)))
+    coefficients[~np.isfinite(coefficients).all(axis=2)] = np.nan  # labels without a start
+    moving: NDArray[np.bool_] = np.array(np.isfinite(coefficients).any(axis=(1, 2)))
     held = np.arange(len(features))  # samples in hand; fewer once many have converged
     for _ in range(MAX_STEPS):
         if not moving[held].any():
@@ -199,14 +134,22 @@ def fit_stack(features: FloatArray, labels: NDArray[np.generic]) -> StackFit:
         sizes = np.abs(steps).max(axis=2)
         # Steps this long lead nowhere: the labels are (nearly) separated.
         steps *= np.minimum(1, LONGEST_STEP / np.maximum(sizes, 1e-300))[..., None]
-        now = moving[held] & np.isfinite(sizes).all(axis=1)
-        active = held[now]
-        coefficients[active] += steps[now]
+        sample, labelling = np.nonzero(moving[held][:, None] & np.isfinite(sizes))
+        active = held[sample], labelling
+        coefficients[active] += steps[sample, labelling]
         # The curvature before a last step of 1e-6 is that after it, to as many digits.
-        covariance[active] = inverse[now]
-        converged[active] = sizes[now] <= LAST_STEP
-        moving[held] = now & ~converged[held].all(axis=1)
+        covariance[active] = inverse[sample, labelling]
+        converged[active] = sizes[sample, labelling] <= LAST_STEP
+        moving[held] &= (np.isfinite(sizes) & ~converged[held]).any(axis=1)
     return StackFit(coefficients, covariance, converged)
+
+
+def fit_labels(features: FloatArray, labels: NDArray[np.generic]) -> FloatArray:
+    """Return the coefficients of many label vectors of the same rows; 0 where there are none."""
+    size = max(1, LABEL_NUMBERS // len(features))
+    pieces = (labels[None, start : start + size] for start in range(0, len(labels), size))
+    fits = [fit_stack(features[None], piece).coefficients[0] for piece in pieces]
+    return np.nan_to_num(np.concatenate(fits), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _newton_steps(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.model.bounded_scoring import CREEP, MAX_CREEPING, MAX_STEPS, STEP_ROWS_A_PARAMETER
-from evenodds.model.many_fits import PairProducts, batches, fit_batch
+from evenodds.model.many_fits import PairProducts, batches, fit_labels
 from evenodds.model.noisy_fit import (
     BINS,
     CREEP_OF_STEPS,
@@ -181,11 +181,11 @@ class BatchProblem:
         Climbs begin at `start`, where the labels were drawn from, and where the single fit
         begins (`noisy_fit.find_tops`).
         """
-        plain = fit_batch(self.pairs, labels, np.zeros(self.pairs.design.shape[1]))
+        plain = fit_labels(self.pairs.design[:, 1:], labels)
         parts = []
         for batch in batches(len(labels), len(self.pairs.design)):
             given = labels[batch].astype(np.float64)
-            parts.append(_best(self._ends(given, pulls[batch], plain.coefficients[batch], start)))
+            parts.append(_best(self._ends(given, pulls[batch], plain[batch], start)))
         return NoisyBatch(
             *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(NoisyBatch))
         )

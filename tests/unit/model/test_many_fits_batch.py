@@ -6,7 +6,7 @@ import pytest
 import evenodds as eo
 from evenodds.inference.null_fits import AnchorEquations, NullFits, equal_weights
 from evenodds.model.logistic import climb
-from evenodds.model.many_fits import PairProducts, batches, fit_batch
+from evenodds.model.many_fits import PairProducts, batches, fit_labels
 from evenodds.model.noisy_batch import BatchProblem
 from evenodds.model.noisy_fit import climb_noisy, find_tops
 from evenodds.model.noisy_likelihood import NoisyProblem
@@ -14,30 +14,24 @@ from evenodds.rows.memory import read_rows
 from evenodds.simulation.worlds import find_world, many_features, two_bells
 
 
-@pytest.fixture(scope="module")
-def plain():
+def test_plain_fits_equal_single_fits(monkeypatch):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(800, 3))
-    start = np.array([-0.5, 1.0, -1.0, 0.5])
-    design = np.column_stack([np.ones(800), X])
-    labels = rng.random((50, 800)) < 1 / (1 + np.exp(-design @ start))
-    return X, labels, fit_batch(PairProducts.of(design), labels, start)
-
-
-def test_plain_fits_equal_single_fits(plain):
-    X, labels, fits = plain
+    chances = 1 / (1 + np.exp(0.5 - X @ [1.0, -1.0, 0.5]))
+    labels = rng.random((50, 800)) < chances
+    monkeypatch.setattr("evenodds.model.many_fits.LABEL_NUMBERS", 800 * 7)
     single = np.array([eo.fit_logistic(X, row).coefficients for row in labels])
-    assert np.abs(fits.coefficients - single).max() < 1e-8
+    assert np.abs(fit_labels(X, labels) - single).max() < 1e-8
 
 
-def test_plain_fits_settle(plain):
-    assert plain[2].converged.all()
-
-
-def test_separated_labels_are_marked():
-    X = np.linspace(-1, 1, 40)[:, None]
-    design = PairProducts.of(np.column_stack([np.ones(40), X]))
-    assert not fit_batch(design, (X.T > 0), np.zeros(2)).converged.any()
+def test_labels_without_a_fit_disturb_no_others():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 2))
+    overlapping = rng.random(200) < 1 / (1 + np.exp(-X[:, 0]))
+    labels = np.array([X[:, 0] > 0, overlapping, np.ones(200)])
+    found = fit_labels(X, labels)
+    assert np.isfinite(found).all()
+    assert found[1] == pytest.approx(eo.fit_logistic(X, overlapping).coefficients, abs=1e-8)
 
 
 def test_batches_cover_every_replicate_once():
