@@ -358,7 +358,7 @@ class FormulaText:
 
     def columns(self, names: Sequence[str], source: str) -> tuple[str, ...]:
         """Return the columns of a table that the right-hand side reads, in the table's order."""
-        used = {name for factor in self._factors() for name in _columns_of(factor)}
+        used = {name for code in self._codes() for name in code.columns}
         for name in sorted(used):
             check_column(name, names, source)
         found = tuple(name for name in names if name in used)
@@ -380,7 +380,7 @@ class FormulaText:
     def width(self, levels: Mapping[str, int]) -> int:
         """Return the most features the terms make, given how many levels columns have."""
         return sum(
-            math.prod(_width(factor, levels) for factor in term.factors) for term in self.parsed()
+            math.prod(code.width(levels) for code in _codes_of(term)) for term in self.parsed()
         )
 
     def refuse_term(self, error: Exception, source: str) -> NoReturn:
@@ -411,26 +411,14 @@ class FormulaText:
             return getattr(formula, "lhs", None), formula.rhs
         return None, formula
 
-    def _factors(self) -> Iterator[Any]:
-        for term in self.parsed():
-            yield from term.factors
-
     def _codes(self) -> Iterator[Code]:
-        for factor in self._factors():
-            if factor.eval_method.name == "PYTHON":
-                yield Code(str(factor.expr))
+        for term in self.parsed():
+            yield from _codes_of(term)
 
 
-def _columns_of(factor: Any) -> set[str]:
-    """Return the columns that a factor reads."""
-    expression, kind = str(factor.expr), factor.eval_method.name
-    if kind == "LITERAL":
-        return set()
-    return Code(expression).columns if kind == "PYTHON" else {expression.strip("`")}
-
-
-def _width(factor: Any, levels: Mapping[str, int]) -> int:
-    """Return the most columns that a factor makes."""
-    if factor.eval_method.name == "PYTHON":
-        return Code(str(factor.expr)).width(levels)
-    return levels.get(str(factor.expr).strip("`"), 1)
+def _codes_of(term: Any) -> Iterator[Code]:
+    """Return the factors of a term as code: columns by their names, but no literals."""
+    for factor in term.factors:
+        expression, kind = str(factor.expr), factor.eval_method.name
+        if kind != "LITERAL":
+            yield Code(expression if kind == "PYTHON" else f"Q({expression.strip('`')!r})")
