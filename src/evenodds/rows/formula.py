@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# A value, the number of its row, and the row as a batch of one.
+# How a row ranks among those of one kind, its number, and the row as a batch of one.
 _Special = tuple[float, int, Any]
 
 # With fewer rows than this an encoding learns from all of them.
@@ -62,11 +62,9 @@ class TeachingRows:
     ) -> None:
         self.columns = tuple(dict.fromkeys((*read, *selection.columns)))
         self._source, self._selection, self._read = source, selection, read
-        # Smallest and largest value of a column, and the values of a category: each with the
-        # number of its row, and the row.
-        self._low: dict[str, _Special] = dict.fromkeys(numeric, (np.inf, -1, None))
-        self._high: dict[str, _Special] = dict.fromkeys(numeric, (-np.inf, -1, None))
-        self._levels: dict[str, dict[float, _Special]] = {n: {} for n in numeric if n in categories}
+        self._numeric, self._categories = numeric, set(categories)
+        # The rows where a column is "low" and "high", and one for each value of a category.
+        self._special: dict[tuple[str, float | str], _Special] = {}
         self._taken: list[pa.RecordBatch] = []
         self._numbers: list[NDArray[np.int64]] = []
         self._limit = np.uint64(2**64 - 1)
@@ -81,11 +79,9 @@ class TeachingRows:
             self._look(batch.select(list(self._read)), rows, start + rows)
 
     def merge(self, other: Self) -> None:
-        for name in self._low:
-            self._note_extreme(name, other._low[name])
-            self._note_extreme(name, other._high[name])
-        for name, levels in other._levels.items():
-            self._note_levels(name, levels)
+        for key, found in other._special.items():
+            self._note(key, found)
+        self._refuse_many_levels()
         self._limit = min(self._limit, other._limit)
         self._taken += other._taken
         self._numbers += other._numbers
@@ -99,34 +95,35 @@ class TeachingRows:
         def special(value: float, place: int) -> _Special:
             return float(value), int(numbered[place]), batch.take(_indices(rows[place : place + 1]))
 
-        for name in self._low:
+        for name in self._numeric:
             values = np.asarray(numbers(batch.column(name)), dtype=np.float64)[rows]
-            for place in (int(np.argmin(values)), int(np.argmax(values))):
-                self._note_extreme(name, special(values[place], place))
-            if name in self._levels:
+            for end, ranks in (("low", -values), ("high", values)):
+                place = int(np.argmax(ranks))
+                self._note((name, end), special(ranks[place], place))
+            if name in self._categories:
                 distinct, places = np.unique(values, return_index=True)
                 pairs = zip(distinct.tolist(), places.tolist(), strict=True)
-                unseen = [pair for pair in pairs if pair[0] not in self._levels[name]]
-                self._note_levels(name, {v: special(v, p) for v, p in unseen[: MOST_LEVELS + 1]})
+                unseen = [pair for pair in pairs if (name, pair[0]) not in self._special]
+                for value, place in unseen[: MOST_LEVELS + 1]:
+                    self._note((name, value), special(0.0, place))
+        self._refuse_many_levels()
         chosen = _hash(numbered) <= self._limit
         self._taken.append(batch.take(_indices(rows[chosen])))
         self._numbers.append(numbered[chosen])
         self._prune_if_many()
 
-    def _note_extreme(self, name: str, found: _Special) -> None:
+    def _note(self, key: tuple[str, float | str], found: _Special) -> None:
         # Strictly, so that of equal values the first row stays.
-        if found[0] < self._low[name][0]:
-            self._low[name] = found
-        if found[0] > self._high[name][0]:
-            self._high[name] = found
+        if key not in self._special or found[0] > self._special[key][0]:
+            self._special[key] = found
 
-    def _note_levels(self, name: str, found: dict[float, _Special]) -> None:
-        self._levels[name] = {**found, **self._levels[name]}
-        if len(self._levels[name]) > MOST_LEVELS:
-            raise InputError(
-                f"column {name!r} of {self._source} holds more than {MOST_LEVELS} different "
-                "numbers: too many for one column each. Leave out the C()."
-            )
+    def _refuse_many_levels(self) -> None:
+        for name in self._categories & set(self._numeric):
+            if sum(key[0] == name for key in self._special) > MOST_LEVELS + 2:
+                raise InputError(
+                    f"column {name!r} of {self._source} holds more than {MOST_LEVELS} different "
+                    "numbers: too many for one column each. Leave out the C()."
+                )
 
     def _prune_if_many(self) -> None:
         if sum(map(len, self._numbers)) > 2 * TEACHING_ROWS:
@@ -150,8 +147,7 @@ class TeachingRows:
             raise InputError(f"{self._source} has no row without a missing value.")
         if sum(map(len, self._numbers)) > TEACHING_ROWS:
             self._prune()
-        levels = (special for found in self._levels.values() for special in found.values())
-        special = [*self._low.values(), *self._high.values(), *levels]
+        special = self._special.values()
         numbered = np.concatenate([*self._numbers, np.array([n for _, n, _ in special], np.int64)])
         _, order = np.unique(numbered, return_index=True)
         joined = pa.Table.from_batches([*self._taken, *(row for _, _, row in special)])

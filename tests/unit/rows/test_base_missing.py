@@ -92,3 +92,10 @@ def test_a_hole_among_many_rows_is_found_too(refused):
 def test_values_whose_squares_overflow_are_told_to_be_rescaled(refused, labelled):
     with refused("X has values so large that their squares overflow: rescale its columns."):
         eo.fit_logistic(labelled.X * 1e200, labelled.y)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_a_column_of_a_formula_that_is_infinite_everywhere_is_refused(refused, value):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 5.0], "b": value, "y": [0, 1, 0, 1]})
+    with refused("X has 4 infinite values, the first in row 0, column 'b'"):
+        eo.fit_logistic(frame, "y", formula="a + b")
