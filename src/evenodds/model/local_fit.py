@@ -37,7 +37,6 @@ from evenodds.model.neighbours import (
     SPREAD,
     Kernel,
     Layout,
-    LeftOut,
     Neighbourhood,
     Room,
     Standard,
@@ -95,12 +94,14 @@ def fit_bandwidths(
     bandwidths: Sequence[float],
     kernel: str,
     *,
-    left_out: LeftOut | None = None,
+    left_out: IntArray | None = None,
     dtype: Precision = np.float64,
 ) -> list[LocalFits]:
     """Fit at every point with every bandwidth, given from the widest to the narrowest.
 
     Each bandwidth starts where the wider one ended, on those of its rows still in reach.
+    With `left_out`, a number for each row, points are the rows themselves, and rows of a
+    point's own number do not count there.
     Single precision (about five digits) is enough to compare bandwidths, and three times as
     fast.
     """
@@ -118,7 +119,9 @@ def fit_bandwidths(
     ]
     layout, room = Layout.of(around, dtype), Room(dtype)
     for numbers, rows in around.blocks(points, REACH[kernel] * bandwidths[0]):
-        own = None if left_out is None else left_out.mask(numbers, rows)
+        own = None
+        if left_out is not None:
+            own = left_out[numbers][:, None] == (left_out if rows is None else left_out[rows])
         near = Neighbourhood(
             layout if rows is None else layout.take(rows), points[numbers], kernel, room, own
         )
@@ -219,8 +222,7 @@ def cross_validation(
     left out, the widest never.
     """
     n_rows, n_features = sample.features.shape
-    own = np.arange(n_rows) if sample.groups is None else sample.groups
-    left_out = LeftOut(own, own)
+    left_out = np.arange(n_rows) if sample.groups is None else sample.groups
     tried = fit_bandwidths(
         sample, sample.features, bandwidths, kernel, left_out=left_out, dtype=np.float32
     )

@@ -259,19 +259,6 @@ WORTH_LETTING_GO = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftOut:
-    """Which rows must not count at which point: those of its own group, or itself."""
-
-    of_points: IntArray
-    of_rows: IntArray
-
-    def mask(self, points: IntArray, rows: IntArray | None) -> NDArray[np.bool_]:
-        """Tell for some points which of some rows (None: all) must not count."""
-        of_rows = self.of_rows if rows is None else self.of_rows[rows]
-        return np.asarray(self.of_points[points][:, None] == of_rows)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """Rows as the columns of matrices, ready for products."""
 
