@@ -149,7 +149,7 @@ def fit_labels(features: FloatArray, labels: NDArray[np.generic]) -> FloatArray:
     size = max(1, LABEL_NUMBERS // len(features))
     pieces = (labels[None, start : start + size] for start in range(0, len(labels), size))
     fits = [fit_stack(features[None], piece).coefficients[0] for piece in pieces]
-    return np.nan_to_num(np.concatenate(fits), nan=0.0, posinf=0.0, neginf=0.0)
+    return np.asarray(np.nan_to_num(np.concatenate(fits), nan=0.0, posinf=0.0, neginf=0.0))
 
 
 def _newton_steps(

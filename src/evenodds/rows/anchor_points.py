@@ -217,7 +217,7 @@ def shared_rows(points: FloatArray, rows: Rows) -> float:
     grid = centre, directions / scale[:, None]
     anchors = _cells(grid, points, None)
     (found,) = rows.totals(partial(_anchor_cells, grid, frozenset(anchors)))
-    return sum(min(weight, anchors[key]) for key, weight in found.items())
+    return float(sum(min(weight, anchors[key]) for key, weight in found.items()))
 
 
 Grid = tuple[FloatArray, FloatArray]  # its centre, and the directions of its axes
