@@ -79,21 +79,27 @@ class Method(ABC):
         self, rows: Rows, known: Known, alternative: Alternative, settings: dict[str, str]
     ) -> dict[str, Any]:
         """Return the fields of a result that say what was asked, and of which data."""
-        anchors = known.anchors
         return {
             "method": self.name,
             "alternative": alternative,
             "settings": settings,
-            "positive": rows.positive,
-            "negative": rows.negative,
-            "n_rows": round(rows.total_weight),
-            "n_features": rows.n_features,
-            "n_anchors": 0 if anchors is None else len(anchors),
             "n_audited": 0 if known.audit is None else len(known.audit),
-            "tolerance": (0.0, 0.0) if anchors is None else anchors.tolerance_range(),
-            "shared_tolerance": 0.0 if anchors is None else anchors.shared_tolerance,
-            "shared_is_default": anchors is not None and anchors.shared_is_default,
+            **about(rows, known.anchors),
         }
+
+
+def about(rows: Rows, anchors: Anchors | None) -> dict[str, Any]:
+    """Return the fields of a result that tell of its rows and anchors."""
+    return {
+        "positive": rows.positive,
+        "negative": rows.negative,
+        "n_rows": round(rows.total_weight),
+        "n_features": rows.n_features,
+        "n_anchors": 0 if anchors is None else len(anchors),
+        "tolerance": (0.0, 0.0) if anchors is None else anchors.tolerance_range(),
+        "shared_tolerance": 0.0 if anchors is None else anchors.shared_tolerance,
+        "shared_is_default": anchors is not None and anchors.shared_is_default,
+    }
 
 
 def ignored_check(ignored: Iterable[str]) -> tuple[Diagnostic, ...]:

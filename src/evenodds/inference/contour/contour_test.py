@@ -31,7 +31,7 @@ from evenodds.inference.contour.result import (
 )
 from evenodds.inference.diagnostics import groups_check, range_check, rows_check
 from evenodds.inference.local import nearby_check
-from evenodds.inference.method import data_notes, ignored_check
+from evenodds.inference.method import about, all_checks, ignored_check
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.inference.results import Diagnostic
 from evenodds.model.bent_curve import fit_bent
@@ -441,8 +441,6 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         range_check(rows, points),
         rows_check(rows),
         groups_check(rows),
-        *data_notes(rows),
-        *ignored_check(anchors.ignored),
     )
     return ContourTestResult(
         rungs=rungs,
@@ -456,15 +454,8 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         cases=_cases(anchors.posterior, found.posterior),
         engine=engine,
         settings=found.settings,
-        positive=rows.positive,
-        negative=rows.negative,
-        n_rows=round(rows.total_weight),
-        n_features=rows.n_features,
-        n_anchors=len(anchors),
-        tolerance=anchors.tolerance_range(),
-        shared_tolerance=anchors.shared_tolerance,
-        shared_is_default=anchors.shared_is_default,
-        diagnostics=tuple(check for check in checks if check is not None),
+        **about(rows, anchors),
+        diagnostics=(*all_checks(rows, checks), *ignored_check(anchors.ignored)),
     )
 
 
