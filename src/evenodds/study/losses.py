@@ -38,7 +38,7 @@ from evenodds.report.style import (
 )
 from evenodds.simulation.worlds import two_bells
 from evenodds.study.tables import make_folder, write_csv
-from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_whole
+from evenodds.validation import FloatArray
 
 CLEAN: Final = UniformNoise(0)
 # The same share of labels is flipped by either where the classes are equally common.
@@ -57,9 +57,10 @@ def labelled_densities(
     Each is a mixture of both classes. They cross where the noisy posterior is 1/2, and add up
     to the density of all rows whatever the noise.
     """
-    pi = check_between(positive_share, "positive_share", 0, 1, closed="neither")
-    positives = pi * (np.exp(-0.5 * (t - HALF_DISTANCE) ** 2) / np.sqrt(2 * np.pi))
-    negatives = (1 - pi) * (np.exp(-0.5 * (t + HALF_DISTANCE) ** 2) / np.sqrt(2 * np.pi))
+    positives, negatives = (
+        share * (np.exp(-0.5 * (t - middle) ** 2) / np.sqrt(2 * np.pi))
+        for share, middle in ((positive_share, HALF_DISTANCE), (1 - positive_share, -HALF_DISTANCE))
+    )
     return (
         (1 - noise.alpha) * positives + noise.beta * negatives,
         noise.alpha * positives + (1 - noise.beta) * negatives,
@@ -68,11 +69,10 @@ def labelled_densities(
 
 def noisy_boundary(noise: ClassConditionalNoise, positive_share: float = 0.5) -> float | None:
     """Return the t at which the noisy posterior is 1/2, or None where it never is."""
-    pi = check_between(positive_share, "positive_share", 0, 1, closed="neither")
     clean = (0.5 - noise.beta) / (1 - noise.alpha - noise.beta)
     if not 0 < clean < 1:
         return None
-    log_odds = np.log(clean / (1 - clean)) - np.log(pi / (1 - pi))
+    log_odds = np.log(clean / (1 - clean)) - np.log(positive_share / (1 - positive_share))
     return float(log_odds / (2 * HALF_DISTANCE))
 
 
@@ -175,7 +175,6 @@ def boundary_figure(*, seed: int = 0, n_rows: int = 50_000) -> Figure:
     n_rows : int, default 50000
         Rows fitted; the first few hundred are shown.
     """
-    n_rows = check_whole(n_rows, "n_rows", at_least=POINTS_SHOWN)
     fitted = [
         (CLEAN, CLEAN_LINE),
         (UNIFORM, Line(f"fitted, {100 * UNIFORM.rate:g} % of labels flipped", BLUE, "--")),
@@ -377,8 +376,6 @@ def restored_figure(*, seed: int = 0, n_rows: int = 5000, runs: int = 12) -> Fig
     runs : int, default 12
         Samples drawn in each panel.
     """
-    n_rows = check_whole(n_rows, "n_rows", at_least=POINTS_SHOWN)
-    runs = check_whole(runs, "runs", at_least=1, at_most=MOST_RUNS)
     figure, axes = new_figure(2, 2, height=7.2, share_x=True, share_y=True)
     streams = iter(np.random.default_rng(seed).spawn(4))
     for above, noise in zip(axes, (UNIFORM, CLASS_CONDITIONAL), strict=True):

@@ -39,8 +39,3 @@ def test_uniform_noise_moves_the_boundary_of_a_rare_class(moves):
 @pytest.mark.parametrize("world", ["balanced", "rare"])
 def test_class_conditional_noise_moves_every_boundary(moves, world):
     assert moves[world]["class"] > 0.8
-
-
-def test_too_few_rows_to_show_are_refused(refused):
-    with refused("n_rows is 100 but must be a whole number of at least 500."):
-        boundary_figure(n_rows=100)

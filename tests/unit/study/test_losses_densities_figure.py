@@ -69,13 +69,6 @@ def test_a_boundary_may_vanish():
     assert noisy_boundary(ClassConditionalNoise(0.6, 0.1)) is None
 
 
-@pytest.mark.parametrize("function", [labelled_densities, noisy_boundary])
-def test_one_class_alone_is_refused(refused, function):
-    arguments = (T, NOISES[0], 1.0) if function is labelled_densities else (NOISES[0], 1.0)
-    with refused("positive_share is 1 but must be above 0 and below 1."):
-        function(*arguments)
-
-
 def test_the_figure_marks_the_boundary_of_the_labels():
     figure = densities_figure()
     marks = [

@@ -46,15 +46,3 @@ def test_uniform_noise_moves_the_plain_boundary_of_a_rare_class(crossings):
 @pytest.mark.parametrize(("panel", "expected"), [("even, moved", 1.268), ("rare, moved", 1.370)])
 def test_class_conditional_noise_moves_plain_boundaries_far(crossings, panel, expected):
     assert mean_move(crossings, panel, PLAIN_LINE) == pytest.approx(expected, abs=0.2)
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"n_rows": 100}, "n_rows is 100 but must be a whole number of at least 500."),
-        ({"runs": 0}, "runs is 0 but must be a whole number of at least 1."),
-    ],
-)
-def test_too_little_to_draw_is_refused(refused, setting, message):
-    with refused(message):
-        restored_figure(**setting)
