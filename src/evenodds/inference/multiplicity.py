@@ -62,7 +62,7 @@ def benjamini_hochberg(pvalues: ArrayLike) -> FloatArray:
     """
     from scipy.stats import false_discovery_control
 
-    return np.asarray(false_discovery_control(pvalues))
+    return np.asarray(false_discovery_control(np.asarray(pvalues, dtype=np.float64)))
 
 
 def wilson_interval(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
