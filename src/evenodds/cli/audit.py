@@ -1,6 +1,7 @@
 """`evenodds audit`: the test on rows whose true label was looked up."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,6 +41,23 @@ def run_audit(
             help="For --sampled-by given: rows of the whole data by given label, as "
             "no=9000,yes=1000. Default: counted in DATA, if it holds rows that were not audited."
         ),
+    ] = None,
+    stratum: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of strata that rows were drawn within, at random or by given label "
+            "(--sampled-by); DATA holds the rows that were not audited too."
+        ),
+    ] = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(
+            help="Record of cases drawn along a score (choose_cases), with --scores: the audited "
+            "rows of DATA are those."
+        ),
+    ] = None,
+    scores: Annotated[
+        str | None, typer.Option(help="For --cases: column of the scores they were drawn by.")
     ] = None,
     alternative: options.Alternative = "two-sided",
     positive: options.Positive = None,
@@ -91,6 +109,7 @@ def run_audit(
         for_tests = {"--report": report, "--gate": gate, "--margin": margin, "--true": true}
         for_tests |= {"--given": given, "--annotator": annotator, "--given-counts": given_counts}
         for_tests |= {"--positive": positive, "--group": group[0] if group else None}
+        for_tests |= {"--stratum": stratum, "--cases": cases, "--scores": scores}
         unused = [option for option, value in for_tests.items() if value is not None]
         if unused:
             raise InputError(
@@ -126,18 +145,41 @@ def run_audit(
             "--group goes with the test of all rows, and --annotator makes one test for each: "
             f"leave one out, or declare both as groups: --group {group[0]} --group {annotator}."
         )
+    _check_strata(
+        stratum, cases, scores, {"--annotator": annotator, "--given-counts": given_counts}
+    )
     wanted = Delivery(output_format, significance, data, report, gate, margin)
     from evenodds.cli.input import audit_file, read_audit_file, read_counts
 
-    rows = read_audit_file(data, true, given, annotator, group or ())
+    rows = read_audit_file(data, true, given, annotator, group or (), stratum or scores)
     result = audit_file(
         rows,
         sampled_by=sampled_by,
         given_counts=read_counts(given_counts),
+        cases=cases,
         alternative=alternative,
         positive=positive,
     )
     deliver(result, wanted, name=name_data(data, given))
+
+
+def _check_strata(
+    stratum: str | None, cases: Path | None, scores: str | None, others: dict[str, str | None]
+) -> None:
+    """Refuse strata that are told by halves or twice, and what does not go with them."""
+    from evenodds.errors import InputError
+
+    if (cases is None) != (scores is None):
+        absent, there = ("--cases", "--scores") if cases is None else ("--scores", "--cases")
+        raise InputError(f"{there} goes with {absent}: the record of cases, and their scores.")
+    if stratum is not None and cases is not None:
+        raise InputError("--stratum and --cases both say what rows were drawn within: leave one.")
+    needless = [option for option, value in others.items() if value is not None]
+    if (stratum is not None or cases is not None) and needless:
+        raise InputError(
+            f"{needless[0]} does not go with strata: rows of every stratum are counted in DATA, "
+            "and tested together. Leave it out."
+        )
 
 
 def _plan(alpha: float | None, beta: float | None, output_format: str, **options: object) -> None:

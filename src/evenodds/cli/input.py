@@ -28,6 +28,7 @@ from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_
 from evenodds.inference.audit.as_evidence import Audit, rows_among
 from evenodds.inference.audit.audit_test import audit_test
 from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.line.cases import Cases
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
 from evenodds.inference.multiclass.splits import OutputCodes
@@ -203,6 +204,7 @@ class AuditFile:
     annotators: NDArray[Any] | None
     audited: NDArray[np.bool_]
     groups: tuple[NDArray[Any], ...] = ()  # of the audited rows, one array a declared column
+    strata: NDArray[Any] | None = None  # of all rows: the stratum, or the score, of each
     doubts: tuple[Diagnostic, ...] = ()  # columns that look like groups and were not declared
 
     @property
@@ -217,19 +219,23 @@ def read_audit_file(
     given: str | None,
     annotator: str | None = None,
     groups: Sequence[str] = (),
+    strata: str | None = None,
 ) -> AuditFile:
-    """Read true and given labels; rows without a true label were not audited."""
+    """Read true and given labels; rows without a true label were not audited.
+
+    `strata` is the column of strata, or of scores.
+    """
     import pyarrow as pa
 
     if true is None or given is None:
         absent = "--true" if true is None else "--given"
         raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
-    needed = [name for name in (true, given, annotator, *groups) if name is not None]
+    needed = [name for name in (true, given, annotator, strata, *groups) if name is not None]
     twice = next((name for name in needed if needed.count(name) > 1), None)
     if twice is not None:
         raise InputError(
-            "--true, --given, --annotator and --group must name different columns, but two of them "
-            f"name {twice!r}."
+            "--true, --given, --annotator, --group, --stratum and --scores must name different "
+            f"columns, but two of them name {twice!r}."
         )
     source = sources[0] if len(sources) == 1 else list(sources)
     mixed: set[str] = set()
@@ -263,6 +269,7 @@ def read_audit_file(
         annotators=None if annotator is None else _values(columns[annotator]),
         audited=audited,
         groups=grouped,
+        strata=None if strata is None else _values(columns[strata]),
         # One annotator's rows are answers to different items, as a rule.
         doubts=() if annotator is not None else doubt_undeclared(others, truth, list(grouped)),
     )
@@ -306,12 +313,31 @@ def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDAr
 
 
 def audit_file(
-    rows: AuditFile, *, sampled_by: str, given_counts: dict[str, int] | None, **options: Any
+    rows: AuditFile,
+    *,
+    sampled_by: str,
+    given_counts: dict[str, int] | None,
+    cases: Path | None = None,
+    **options: Any,
 ) -> AuditTestResult | AnnotatorAuditResult:
-    """Test audited rows, all together or by annotator."""
+    """Test audited rows, all together, within strata or by annotator."""
     given = rows.given[rows.audited]
     result: AuditTestResult | AnnotatorAuditResult
-    if rows.annotators is None:
+    if cases is not None:
+        result = _audit_cases(rows, cases, sampled_by=sampled_by, **options)
+    elif rows.strata is not None:
+        result = audit_test(
+            rows.true,
+            given,
+            sampled_by=sampled_by,
+            strata=rows.strata[rows.audited],
+            given_counts={
+                name: _counted(rows, rows.strata == name) for name in np.unique(rows.strata)
+            },
+            groups=rows.groups or None,
+            **options,
+        )
+    elif rows.annotators is None:
         counts: Any = given_counts
         if counts is None and sampled_by == "given":
             counts = _counted(rows)
@@ -344,6 +370,29 @@ def audit_file(
         )
     notes = *rows.doubts, *audit_notes(rows, sampled_by)
     return replace(result, diagnostics=(*result.diagnostics, *notes))
+
+
+def _audit_cases(rows: AuditFile, path: Path, **options: Any) -> AuditTestResult:
+    """Test the rows that a record of cases says to look up."""
+    cases = Cases.read(path)
+    true = np.full(len(rows.given), None, dtype=object)
+    true[rows.audited] = rows.true
+    if len(true) == cases.n_rows:  # else the test says what is wrong
+        others = int(np.count_nonzero(rows.audited)) - int(rows.audited[cases.rows].sum())
+        if others:
+            raise InputError(
+                f"{others:,} rows have a true label but were not drawn: keep the true labels of "
+                f"the cases in {path} alone."
+            )
+        true = true[cases.rows]
+    return audit_test(
+        true[: len(cases)],
+        rows.given,
+        strata=cases,
+        scores=rows.strata,
+        groups=rows.groups or None,
+        **options,
+    )
 
 
 def _counted(rows: AuditFile, chosen: NDArray[np.bool_] | None = None) -> dict[Any, int]:

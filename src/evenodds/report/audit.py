@@ -13,6 +13,7 @@ TESTS: Final = {
     "exact": "exact unconditional test",
     "likelihood": "likelihood-ratio test",
     "score": "score test",
+    "stratified": "score test within strata",
 }
 INTERVALS: Final = ("confidence_interval", "alpha_interval", "beta_interval")
 
@@ -33,12 +34,14 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
             **wording.interval_answers(result, view, *INTERVALS),
             "equivalence": asdict(result.equivalence(view.margin)),
         },
-        tables=(_table(result),),
+        tables=(_table(result), *([_strata_table(result)] if result.strata else [])),
         next_steps=_next_steps(result, view.significance),
-        assumptions=audit_assumptions(result.sampled_by, _independence(result)),
+        assumptions=audit_assumptions(
+            result.sampled_by, _independence(result), "stratum" if result.strata else ""
+        ),
         made_with=[
             ("test", test),
-            ("rows drawn", DRAWN[result.sampled_by]),
+            ("rows drawn", _drawn(result)),
             ("alternative", result.alternative),
         ],
         formulas="audit_formulas.html",
@@ -60,16 +63,29 @@ def _independence(result: AuditTestResult) -> str:
     return f"{wording.FLIPPED_INDEPENDENTLY.removesuffix('.')}: {shared}"
 
 
+def _drawn(result: AuditTestResult) -> str:
+    """Say how rows were drawn."""
+    if not result.strata:
+        return DRAWN[result.sampled_by]
+    return f"{DRAWN[result.sampled_by]} within {result.n_strata} strata"
+
+
 def audit_assumptions(
-    sampled_by: str, independence: str = wording.FLIPPED_INDEPENDENTLY
+    sampled_by: str, independence: str = wording.FLIPPED_INDEPENDENTLY, within: str = ""
 ) -> list[Assumption]:
     """Return what an audit takes for granted, what it rests on most first."""
+    both = " and given label" if sampled_by == "given" else ""
     drawn = {
         "random": "Audited rows were drawn at random from the data, not because they looked wrong.",
         "true": "Within each true class audited rows were drawn at random.",
         "given": "Within each given label audited rows were drawn at random, and the counts are "
         "those of the data they were drawn from.",
     }[sampled_by]
+    if within:
+        drawn = (
+            f"Within each {within}{both} audited rows were drawn at random, and the counts are "
+            "those of the data they were drawn from."
+        )
     right = "The looked-up label is right, and whoever looked it up did not see the given one."
     return [Assumption(statement) for statement in (drawn, right, independence)]
 
@@ -84,7 +100,7 @@ def _facts(result: AuditTestResult, view: View) -> list[tuple[str, str]]:
         bounds = f"{view.level:.0%} interval from {interval.low:.3f} to {interval.high:.3f}"
         rate = f"{name} = {getattr(result, name):.3f}"
         lines.append((title, f"of the true {label!r}: {rate}, {bounds}"))
-    lines.append(("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"))
+    lines.append(("audited rows", f"{result.n_rows:,}, drawn {_drawn(result)}"))
     if result.groupings:
         counted = " and ".join(f"{one.n_groups:,}" for one in result.groupings)
         more = f"variance {result.design_effect:.2f} times that of single rows"
@@ -108,6 +124,23 @@ def _table(result: AuditTestResult) -> SheetTable:
         title="Audited rows",
         header=("", f"given {result.positive!r}", f"given {result.negative!r}", "all"),
         rows=tuple((f"truly {name!r}", *(f"{one:,}" for one in some)) for name, *some in rows),
+    )
+
+
+def _strata_table(result: AuditTestResult) -> SheetTable:
+    """Return rows, audited and wrong ones of every stratum and given label."""
+    rows = (
+        (
+            one.stratum,
+            repr(one.given),
+            *(f"{n:,}" for n in (one.n_rows, one.n_audited, one.n_wrong)),
+        )
+        for one in result.strata
+    )
+    return SheetTable(
+        title="Strata",
+        header=("stratum", "given", "rows", "audited", "wrong"),
+        rows=tuple(rows),
     )
 
 
@@ -135,12 +168,19 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
 def _python(result: AuditTestResult) -> str:
     """Return the call that repeats the test."""
     arguments = ["true, given", f"sampled_by={result.sampled_by!r}"]
-    if result.given_counts is not None:
+    if result.strata:
+        arguments += ["strata=strata", "given_counts=given_counts"]
+    elif result.given_counts is not None:
         negative, positive = result.given_counts
         counts = f"{{{result.negative!r}: {negative}, {result.positive!r}: {positive}}}"
         arguments.append(f"given_counts={counts}")
     arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
     comments = [f"# true, given: both labels of the {result.n_rows:,} audited rows"]
+    if result.strata:
+        comments += [
+            "# strata: the stratum of each of them",
+            "# given_counts: {stratum: {label: rows of the data}}",
+        ]
     if result.groupings:
         one = len(result.groupings) == 1
         comments.append(
@@ -153,8 +193,8 @@ def _python(result: AuditTestResult) -> str:
 def _rates_caption(result: AuditTestResult, view: View) -> Caption:
     """Return how the figure is read, and what it says."""
     scaled = (
-        " By given label the audited rows are weighted to the whole data, so a rate is not the "
-        "share of these counts."
+        " The audited rows are weighted to the whole data, so a rate is not the share of these "
+        "counts."
         if result.given_counts is not None
         else ""
     )

@@ -138,7 +138,7 @@ def read_rows(
         raise InputError("X has no columns: give at least one feature.")
     check_length(labels, "y", n_rows)
     codes, n_groups = (None, None) if groups is None else read_groups(groups, n_rows)
-    weights = _read_weights(sample_weight, labels)
+    weights = _weights_of_labels(sample_weight, labels)
     columns = tuple(features.values()) if isinstance(features, dict) else features
     known: Any = {"n_groups": n_groups, "feature_names": names, "block_rows": block_rows}
     return MemoryRows(columns, labels, weights, codes, **known)
@@ -233,17 +233,25 @@ def _column_numbers(series: Any, name: str) -> NDArray[Any]:
     )
 
 
-def _read_weights(sample_weight: ArrayLike | None, labels: Labels) -> FloatArray | None:
+def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
     """Check frequency weights."""
     if sample_weight is None:
         return None
-    weights = check_vector(sample_weight, "sample_weight", len(labels), "row", one_for_all=False)
+    weights = check_vector(sample_weight, "sample_weight", n_rows, "row", one_for_all=False)
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise InputError(
             f"sample_weight is {weights[row]:g} in row {row} but must not be negative: "
             "it is how many rows this row stands for."
         )
+    return weights
+
+
+def _weights_of_labels(sample_weight: ArrayLike | None, labels: Labels) -> FloatArray | None:
+    """Check frequency weights, and that either label has some."""
+    weights = read_weights(sample_weight, len(labels))
+    if weights is None:
+        return None
     ones = labels.block(slice(None)) == 1
     sums = weights[ones].sum(), weights[~ones].sum()
     of_labels = zip((labels.positive, labels.negative), sums, strict=True)

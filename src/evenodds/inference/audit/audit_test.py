@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from evenodds.errors import InputError
 from evenodds.inference.audit.counts import (
     AuditedLabels,
     Flips,
@@ -30,8 +31,16 @@ from evenodds.inference.audit.exact import (
     is_small,
     on_the_side,
 )
-from evenodds.inference.audit.result import AuditTestResult, SampledBy
+from evenodds.inference.audit.result import AuditTestResult, SampledBy, cells_of
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue, Slanting
+from evenodds.inference.audit.strata import (
+    StratifiedRows,
+    line_check,
+    read_strata,
+    refuse_in_strata,
+    strata_check,
+)
+from evenodds.inference.audit.stratified import StratifiedAudit
 from evenodds.inference.profile import (
     EXACT_MARGINS,
     Alternative,
@@ -225,6 +234,8 @@ def audit_test(
     *,
     sampled_by: str = "random",
     given_counts: Any = None,
+    strata: Any = None,
+    scores: Any = None,
     alternative: str = "two-sided",
     positive: Any = None,
     groups: Any = None,
@@ -245,7 +256,16 @@ def audit_test(
         each given label (the usual audit). An audit by given class needs `given_counts`.
     given_counts : dict or pair of int, optional
         Rows of the whole data by given label, audited rows included: ``{label: count}``, or
-        (negative, positive). Used with ``sampled_by="given"`` only.
+        (negative, positive). Used with ``sampled_by="given"``, and, by stratum
+        (``{stratum: {label: count}}``), with `strata`.
+    strata : Cases or array-like of shape (n_rows,), optional
+        Where rows were drawn at random within strata of a score (``sampled_by="random"``), or
+        within strata by given label (``"given"``): the stratum of each audited row, with
+        `given_counts`; or the cases of `choose_cases`, with `scores`. With cases, `true` is the
+        truth of ``cases.rows`` in that order, of which the last may be missing, and `given` the
+        labels of *all* rows.
+    scores : array-like of float, optional
+        With ``strata=cases``: the scores of all rows that `choose_cases` had.
     alternative : {"two-sided", "greater", "less"}
         "greater" means that negatives are flipped more often (beta > alpha).
     positive : object, optional
@@ -296,6 +316,13 @@ def audit_test(
     the likelihood ratio, never exact. Without `groups` several answers to one item, or many by
     one annotator, make p-values too small; arrays do not show that.
 
+    Within strata, the share of flipped rows is the sum of the shares wrong in each stratum and
+    given label, weighted by its rows; nothing is assumed of what flips depend on. z is the score,
+    read off its own distribution under the hypothesis, a weighted sum of binomial counts, so that
+    it holds with few wrong rows; rates and their intervals are those of the process that made
+    the labels, as everywhere here (theory page, "The stratified audit"). With cases, a diagnostic
+    compares the line through the strata, and speaks where it disagrees.
+
     It cannot be trusted if the rows were chosen by anything that goes with the labels being
     wrong (suspicious rows first), or if the audit itself errs.
 
@@ -321,8 +348,22 @@ def audit_test(
     >>> result.pvalue < 0.01
     True
     """
-    labels = read_audited(true, given, positive)
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
+    if strata is not None:
+        refuse_in_strata(strata, design, groups)
+        found = read_strata(
+            true,
+            given,
+            strata,
+            scores=scores,
+            given_counts=given_counts,
+            positive=positive,
+            by_given=design == "given",
+        )
+        return _within_strata(found, check_alternative(alternative))
+    if scores is not None:
+        raise InputError("scores goes with strata=cases, the record of choose_cases.")
+    labels = read_audited(true, given, positive)
     return audit_counts(
         labels.flips(),
         labels,
@@ -330,6 +371,37 @@ def audit_test(
         given_counts=given_counts,
         alternative=check_alternative(alternative),
         ways=read_ways(groups, len(labels.true)),
+    )
+
+
+def _within_strata(found: StratifiedRows, alternative: Alternative) -> AuditTestResult:
+    """Run an audit test within strata."""
+    strata, borrowed = found.merged()
+    labels = found.labels
+    audit = StratifiedAudit(cells_of(strata, labels.positive))
+    profile, seen = audit.profile(), audit.seen
+    checks = strata_check(found, len(strata), borrowed), line_check(found)
+    negative, positive = found.rows.sum(axis=0).tolist()
+    return AuditTestResult(
+        statistic=profile.at_zero,
+        pvalue=Reference().pvalue(profile.at_zero, alternative),
+        asymmetry=seen.asymmetry,
+        alpha=seen.alpha,
+        beta=seen.beta,
+        method="stratified",
+        alternative=alternative,
+        sampled_by="given" if found.by_given else "random",
+        positive=labels.positive,
+        negative=labels.negative,
+        n_rows=len(labels.true),
+        counts=labels.flips(),
+        given_counts=(negative, positive),
+        diagnostics=(
+            *(check for check in checks if check is not None),
+            better_than_chance(seen.alpha, seen.beta),
+        ),
+        profile=profile,
+        strata=strata,
     )
 
 

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from evenodds.inference.audit.counts import Flips, Grouping, Quantity, worth
 from evenodds.inference.audit.exact import clopper_pearson
 from evenodds.inference.audit.score import AuditByGiven
+from evenodds.inference.audit.stratified import Cells, StratifiedAudit
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative, ConfidenceInterval, Profile, Reference
 from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
@@ -37,6 +39,34 @@ SampledBy = Literal["random", "true", "given"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditStratum:
+    """Rows of one stratum and given label.
+
+    Attributes
+    ----------
+    stratum : str
+        Its name; of several that were joined, all of them.
+    given : object
+        The label that its rows carry.
+    n_rows, n_audited, n_wrong : int
+        Rows of the data, how many of them were audited, and how many of these are wrong.
+    """
+
+    stratum: str
+    given: Any
+    n_rows: int
+    n_audited: int
+    n_wrong: int
+
+
+def cells_of(strata: tuple[AuditStratum, ...], positive: Any) -> Cells:
+    """Return the counts of all strata as arrays."""
+    counts = np.array([(one.n_rows, one.n_audited, one.n_wrong) for one in strata], dtype=float)
+    labelled = np.array([one.given == positive for one in strata])
+    return Cells(counts[:, 0], counts[:, 1], counts[:, 2], labelled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditTestResult(Profiled):
     """Outcome of a test on rows whose true label was looked up.
 
@@ -52,9 +82,9 @@ class AuditTestResult(Profiled):
     alpha, beta : float
         Share of the true positives that are labelled negative, and of the true negatives
         that are labelled positive.
-    method : {"boschloo", "exact", "likelihood", "score"}
+    method : {"boschloo", "exact", "likelihood", "score", "stratified"}
         The exact unconditional test, at random or by true class, and by given class; the
-        likelihood ratio; or the score test.
+        likelihood ratio; the score test; or, within strata, the score with its own distribution.
     alternative, sampled_by : str
         What was asked, and how the audited rows were drawn.
     positive, negative : object
@@ -64,11 +94,14 @@ class AuditTestResult(Profiled):
     counts : Flips
         Audited rows of either true class, and the flipped ones among them.
     given_counts : tuple of int or None
-        Rows of the whole data labelled negative and positive; None unless drawn by given class.
+        Rows of the whole data labelled negative and positive; None unless drawn by given class
+        or within strata.
     diagnostics : tuple of Diagnostic
         What was checked, and what to doubt.
     profile : Profile
         Table of the statistic as a function of the hypothesised asymmetry.
+    strata : tuple of AuditStratum
+        Where rows were drawn within strata: each with either given label.
     groupings : tuple of Grouping
         How rows of one group go together, for each column of groups; empty without groups, or
         where no group has two rows.
@@ -93,7 +126,7 @@ class AuditTestResult(Profiled):
     asymmetry: float
     alpha: float
     beta: float
-    method: Literal["boschloo", "exact", "likelihood", "score"]
+    method: Literal["boschloo", "exact", "likelihood", "score", "stratified"]
     alternative: Alternative
     sampled_by: SampledBy
     positive: Any
@@ -103,10 +136,17 @@ class AuditTestResult(Profiled):
     given_counts: tuple[int, int] | None
     diagnostics: tuple[Diagnostic, ...]
     profile: Profile
+    strata: tuple[AuditStratum, ...] = ()
     groupings: tuple[Grouping, ...] = ()
     design_effect: float = 1.0
     reference: Reference = field(default_factory=Reference)
     versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    @property
+    def n_strata(self) -> int:
+        """Strata that rows were drawn within; 0 where there are none."""
+        labels = [one.given for one in self.strata]
+        return max(map(labels.count, labels), default=0)
 
     def alpha_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return a two-sided interval for the flip rate of the positives."""
@@ -129,7 +169,11 @@ class AuditTestResult(Profiled):
             if rate == "alpha"
             else (counts.flipped_negative, counts.n_negative)
         )
-        if self.given_counts is not None:
+        if self.strata:
+            within = StratifiedAudit(cells_of(self.strata, self.positive))
+            estimate = getattr(within.seen, rate)
+            low, high = inverted(lambda value: within.z(value, rate), estimate, level)
+        elif self.given_counts is not None:
             audit = AuditByGiven(counts, *self.given_counts, self.groupings)
             z = audit.at if self.method == "score" else audit.root_at
             estimate = self.alpha if rate == "alpha" else self.beta

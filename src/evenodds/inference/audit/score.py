@@ -291,7 +291,7 @@ class AuditByGiven:
         points = rates_between(low, high, LINE_POINTS)
 
         def along(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            alphas, betas = _line(points, value, quantity)
+            alphas, betas = line_of_rates(points, value, quantity)
             return alphas, betas, self._priors(alphas, betas)
 
         def slope(point: float) -> float:
@@ -372,7 +372,9 @@ class AuditByGiven:
         )
 
 
-def _line(points: FloatArray, value: float, quantity: Quantity) -> tuple[FloatArray, FloatArray]:
+def line_of_rates(
+    points: FloatArray, value: float, quantity: Quantity
+) -> tuple[FloatArray, FloatArray]:
     """Return the flip rates along the line where the hypothesis holds."""
     if quantity == "asymmetry":
         return points, np.clip(points + value, 0.0, 1.0)

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
+from evenodds.rows.labels import read_labels
+from evenodds.rows.memory import read_groups, read_weights
 from evenodds.validation import FloatArray, as_array, check_vector, check_whole
 
 Answers = Literal["probability", "looked-up"]
@@ -27,6 +29,8 @@ FEWEST_STRATA, MOST_STRATA = 2, 20
 CASES_PER_STRATUM, USUAL_STRATA = 15, (3, 8)
 # A stratum holds at least this many rows, and two for each of its cases.
 FEWEST_ROWS = 15
+# Of every given label of a stratum, where cases are drawn by label.
+FEWEST_OF_A_CELL = 2
 # Steps of the probability lie between these, with one stratum beyond at either end.
 FIRST_STEP, LAST_STEP = 0.1, 0.9
 # Where fewer steps than this hold enough rows, strata are cut at quantiles of the score.
@@ -51,6 +55,8 @@ class Cases:
         Rows of the data, and what the draw was made with.
     scores_hash : str
         Tells the scores that the cases were drawn from.
+    given_hash : str or None
+        Where cases were drawn by given label too: tells these labels.
     """
 
     rows: Ints
@@ -59,6 +65,7 @@ class Cases:
     n_rows: int
     seed: int
     scores_hash: str
+    given_hash: str | None = None
 
     def __len__(self) -> int:
         """Return the number of cases."""
@@ -84,6 +91,19 @@ class Cases:
             )
         return cut(values, self.edges)
 
+    def check_given(self, positive: NDArray[np.bool_]) -> None:
+        """Refuse given labels, positive or not, that the cases were not drawn by."""
+        if len(positive) != self.n_rows:
+            raise InputError(
+                f"given has {len(positive):,} labels but the cases were drawn from "
+                f"{self.n_rows:,} rows: give the labels of all rows."
+            )
+        if self.given_hash not in (None, hash_of_labels(positive)):
+            raise InputError(
+                "these are not the given labels that the cases were drawn by: give those that "
+                "choose_cases had, or draw cases anew by these and look them up."
+            )
+
     def save(self, path: str | Path) -> Path:
         """Write the record as JSON; the file appears whole or not at all."""
         with whole_file(Path(path)) as file:
@@ -96,6 +116,7 @@ class Cases:
         return {
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in record.items()
+            if value is not None
         }
 
     @classmethod
@@ -110,8 +131,8 @@ class Cases:
     @classmethod
     def from_dict(cls, record: Any, name: str = "record") -> "Cases":
         """Make cases of a record, refusing what `save` has not written."""
-        wanted = {"schema_version", *(field for field in cls.__dataclass_fields__)}
-        if not isinstance(record, dict) or set(record) != wanted:
+        wanted = {"schema_version", *cls.__dataclass_fields__}
+        if not isinstance(record, dict) or set(record) | {"given_hash"} != wanted:
             raise InputError(
                 f"{name} is no record of cases: choose_cases(...).save(path) writes one."
             )
@@ -145,6 +166,7 @@ class Cases:
             n_rows=n_rows,
             seed=seed,
             scores_hash=str(record["scores_hash"]),
+            given_hash=record.get("given_hash"),
         )
 
 
@@ -153,6 +175,7 @@ def choose_cases(
     *,
     n_cases: int = 60,
     n_strata: int | None = None,
+    given: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
@@ -168,6 +191,9 @@ def choose_cases(
         How many rows are judged.
     n_strata : int, optional
         Strata of the score; by default three for 30 cases, five for 60, eight for 120.
+    given : array-like, optional
+        Given labels of all rows, where the truth will be looked up: cases are then drawn from
+        both labels of every stratum, as `audit_test` reads them best.
     groups : array-like, optional
         Rows that belong together (one patient); at most one row of each is judged.
     sample_weight : array-like, optional
@@ -188,12 +214,28 @@ def choose_cases(
     See Also
     --------
     line_test : The test on what was stated of these cases.
+    audit_test : The test on what was looked up, valid whatever flips depend on.
 
     Notes
     -----
     Steps of the score are even between 0.1 and 0.9, with a stratum beyond at either end; steps
     with too few rows are joined to their neighbours. Where fewer than four are left, strata
     are cut at quantiles of the score.
+
+    With `given`, a stratum and label gets cases in proportion to the root of its rows, and at
+    least two, or all of its rows. The order is random, and spreads each of them evenly from the
+    first case to the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import evenodds as eo
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(2000)
+    >>> given = rng.random(2000) < scores
+    >>> cases = eo.choose_cases(scores, n_cases=60, given=given)
+    >>> [int((cases.strata[given[cases.rows]] == stratum).sum()) for stratum in range(5)]
+    [2, 5, 8, 9, 6]
     """
     values = read_scores(scores)
     wanted = check_whole(n_cases, "n_cases", at_least=FEWEST_CASES, at_most=MOST_CASES)
@@ -209,9 +251,20 @@ def choose_cases(
     edges = _edges(values, usual, max(FEWEST_ROWS, 2 * wanted // usual))
     strata = cut(values, edges)
     rng = np.random.default_rng(seed)
-    weights = _weights(sample_weight, len(values))
-    alike = _groups(groups, len(values))
-    rows = _draw(strata, wanted, weights, alike, rng)
+    weights = read_weights(sample_weight, len(values))
+    alike = None
+    if groups is not None:
+        alike = read_groups(groups, len(values), whose=f"scores has {len(values):,} rows")[0]
+    labelled = None if given is None else _read_given(given, len(values))
+    if labelled is None:
+        rows = _draw(strata, wanted, weights, alike, rng)
+    elif weights is None and alike is None:
+        rows = _draw_by_label(2 * strata + labelled, wanted, rng)
+    else:
+        raise InputError(
+            "given goes without groups and sample_weight: a stratified audit takes every row as "
+            "one, independent of others."
+        )
     return Cases(
         rows=rows,
         strata=strata[rows],
@@ -219,6 +272,7 @@ def choose_cases(
         n_rows=len(values),
         seed=seed,
         scores_hash=hash_of(values),
+        given_hash=None if labelled is None else hash_of_labels(labelled),
     )
 
 
@@ -238,6 +292,11 @@ def hash_of(scores: FloatArray) -> str:
     """Return a few letters that only these scores have."""
     stored = np.ascontiguousarray(scores, dtype="<f8").data
     return hashlib.blake2b(stored, digest_size=16).hexdigest()
+
+
+def hash_of_labels(positive: NDArray[np.bool_]) -> str:
+    """Return a few letters that only these labels have, whichever of the two is positive."""
+    return hashlib.sha256(np.packbits(positive != positive[0]).tobytes()).hexdigest()[:32]
 
 
 def cut(scores: FloatArray, edges: FloatArray) -> Ints:
@@ -281,22 +340,42 @@ def _joined(scores: FloatArray, edges: FloatArray, fewest: int) -> FloatArray:
     return np.array(kept)
 
 
-def _weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights = check_vector(sample_weight, "sample_weight", n, "row", one_for_all=False)
-    if weights.min() < 0 or weights.sum() <= 0:
-        raise InputError("sample_weight must not be negative, and not be 0 for every row.")
-    return weights
+def _read_given(given: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
+    labels = read_labels(given, name="given")
+    if len(labels) != n_rows:
+        raise InputError(f"given has {len(labels):,} labels but scores has {n_rows:,} rows.")
+    return np.asarray(labels.block(slice(None)) == 1)
 
 
-def _groups(groups: ArrayLike | None, n: int) -> Ints | None:
-    if groups is None:
-        return None
-    values = np.asarray(groups)
-    if values.shape != (n,):
-        raise InputError(f"groups has shape {values.shape} but scores has {n:,} rows.")
-    return np.unique(values, return_inverse=True)[1].astype(np.intp)
+def _draw_by_label(cells: Ints, n_cases: int, rng: np.random.Generator) -> Ints:
+    """Return rows drawn within cells, in an order whose beginnings are spread over all cells."""
+    shuffled = rng.permutation(len(cells))
+    shuffled = shuffled[np.argsort(cells[shuffled], kind="stable")]
+    _, starts, sizes = np.unique(cells[shuffled], return_index=True, return_counts=True)
+    shares = _shares_of_cells(sizes, n_cases)
+    turn = np.arange(len(cells)) - np.repeat(starts, sizes)
+    # A cell's first case falls into its first share of the order, and so on.
+    place = (turn + rng.random(len(cells))) / np.repeat(shares, sizes)
+    drawn = np.flatnonzero(turn < np.repeat(shares, sizes))
+    return np.asarray(shuffled[drawn[np.argsort(place[drawn])]])
+
+
+def _shares_of_cells(sizes: Ints, n_cases: int) -> Ints:
+    """Return cases of each cell, near the root of its rows: at least two, or all that it has.
+
+    Between equal numbers, which waste cases on small cells, and numbers in proportion, which
+    leave small ones out.
+    """
+    shares = np.minimum(FEWEST_OF_A_CELL, sizes)
+    if shares.sum() > n_cases:
+        raise InputError(
+            f"n_cases is {n_cases} but {len(sizes)} cells of stratum and given label need "
+            f"{shares.sum()}: ask for more cases or fewer strata."
+        )
+    for _ in range(n_cases - int(shares.sum())):
+        wanting = np.where(shares < sizes, np.sqrt(sizes) / (shares + 0.5), 0.0)
+        shares[int(wanting.argmax())] += 1
+    return shares
 
 
 def _draw(
@@ -308,6 +387,8 @@ def _draw(
 ) -> Ints:
     """Return rows drawn within strata, equally many from each, in one random order."""
     allowed = np.ones(len(strata), dtype=bool) if weights is None else weights > 0
+    if not allowed.any():
+        raise InputError("sample_weight is 0 for every row: nothing can be drawn.")
     present = np.unique(strata[allowed])
     shares = np.full(len(present), n_cases // len(present))
     shares[rng.permutation(len(present))[: n_cases - shares.sum()]] += 1

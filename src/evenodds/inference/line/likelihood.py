@@ -247,11 +247,11 @@ def first_order_variance(
     strata: Strata, slope: float | FloatArray, shares: FloatArray, asymmetry: float | FloatArray
 ) -> FloatArray:
     """Return the variance of the estimated asymmetry (also the formula that plans use)."""
-    leverages, variances = _leverages(strata, slope, shares, asymmetry)
-    return np.asarray((leverages**2 * variances).sum(axis=-1))
+    reach, variances = leverages(strata, slope, shares, asymmetry)
+    return np.asarray((reach**2 * variances).sum(axis=-1))
 
 
-def _leverages(
+def leverages(
     strata: Strata, slope: float | FloatArray, shares: FloatArray, asymmetry: float | FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return what the height of each stratum adds to the asymmetry, and its variance."""
@@ -445,11 +445,11 @@ class GroupedRows:
 
     def variance(self, strata: Strata, slope: float, shares: FloatArray, asymmetry: float) -> float:
         """Return the variance of the asymmetry: squares of what each group adds to it."""
-        leverages, _ = _leverages(strata, slope, shares, asymmetry)
+        reach, _ = leverages(strata, slope, shares, asymmetry)
         off = self.label - (strata.positive / strata.n)[self.stratum]
-        labels = (leverages / strata.n)[self.stratum] * off * self.weight
+        labels = (reach / strata.n)[self.stratum] * off * self.weight
         off = self.statement - (strata.stated / strata.judged)[self.case_stratum]
-        statements = -(leverages * slope / strata.judged)[self.case_stratum] * off
+        statements = -(reach * slope / strata.judged)[self.case_stratum] * off
         size = int(self.group.max()) + 1
         added = np.bincount(self.group, labels, size)
         added += np.bincount(self.case_group, statements, size)

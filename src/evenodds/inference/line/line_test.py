@@ -11,6 +11,7 @@ from scipy.special import stdtr
 from evenodds.errors import InputError
 from evenodds.inference.contour.ladder import Contours, Estimates, wider_noise
 from evenodds.inference.contour.result import Wider
+from evenodds.inference.line.by_label import strata_by_label
 from evenodds.inference.line.cases import Answers, Cases, Ints
 from evenodds.inference.line.likelihood import (
     FOLDS,
@@ -25,7 +26,8 @@ from evenodds.inference.line.result import LineRung, LineTestResult, Stratum
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import Diagnostic, check_alternative
 from evenodds.rows.labels import Labels, read_labels
-from evenodds.validation import FloatArray, as_array, check_between, check_choice, check_vector
+from evenodds.rows.memory import read_groups, read_weights
+from evenodds.validation import FloatArray, as_array, check_between, check_choice
 
 DEFAULT_SHARED_TOLERANCE = {"probability": 0.05, "looked-up": 0.0}
 # Guesses dressed as truth: an expert who states probabilities states more than these.
@@ -123,7 +125,15 @@ def line_test(
             f"y has {len(labels):,} labels but the cases were drawn from {cases.n_rows:,} rows."
         )
     given = labels.block(slice(None))
-    weights = _weights(sample_weight, cases.n_rows)
+    weights = read_weights(sample_weight, cases.n_rows)
+    if cases.given_hash is not None:
+        cases.check_given(given == 1)
+        if kind != "looked-up" or weights is not None or groups is not None:
+            raise InputError(
+                "these cases were drawn by given label, for truths that are looked up: they go "
+                "with answers='looked-up', without sample_weight and groups. For stated "
+                "probabilities draw cases by score alone."
+            )
     said = _statements(stated, cases, kind)
     tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance
     tolerance = check_between(tolerance, "shared_tolerance", 0, 0.5, closed="left")
@@ -135,7 +145,8 @@ def line_test(
         of_case=cases.strata[: len(said)],
         said=said.mean(axis=1),
     )
-    statistic = LineStatistic.of(_count(data, cases.n_strata, kind), tolerance)
+    counted = _count_by_label if cases.given_hash is not None else _count
+    statistic = LineStatistic.of(counted(data, cases.n_strata, kind), tolerance)
     if groups is not None:
         statistic = statistic.widened_by(_grouped(groups, data))
     return _result(statistic, cases, (kind, asked), labels, said)
@@ -151,15 +162,6 @@ class _Judged:
     rows: Ints
     of_case: Ints
     said: FloatArray
-
-
-def _weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights = check_vector(sample_weight, "sample_weight", n, "row", one_for_all=False)
-    if weights.min() < 0:
-        raise InputError("sample_weight must not be negative: a row stands for 0 rows or more.")
-    return weights
 
 
 def _statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray:
@@ -239,13 +241,27 @@ def _count(data: _Judged, size: int, answers: Answers) -> Strata:
     return Strata(n, positive, m, k, dispersions(squares, k, m), freedom)
 
 
-def _grouped(groups: ArrayLike, data: _Judged) -> GroupedRows:
-    values = as_array(groups)
-    if values.shape != data.strata.shape:
+def _count_by_label(data: _Judged, size: int, answers: Answers) -> Strata:
+    """Return counts of all rows, and of cases that were drawn by given label."""
+
+    def by_cell(strata: Ints, labels: FloatArray, values: FloatArray | None = None) -> FloatArray:
+        cells = 2 * strata + labels.astype(np.intp)
+        return np.bincount(cells, values, 2 * size).reshape(size, 2).astype(float)
+
+    rows, of_case = by_cell(data.strata, data.given), data.given[data.rows]
+    judged = by_cell(data.of_case, of_case)
+    unseen = np.argwhere((rows > 0) & (judged == 0))
+    if len(unseen):
         raise InputError(
-            f"groups has shape {values.shape} but there are {len(data.strata):,} rows."
+            f"stratum {unseen[0][0]} of {size} has no answer for one of its given labels: answer "
+            "some more cases."
         )
-    which = np.unique(values, return_inverse=True)[1]
+    return strata_by_label(rows, judged, by_cell(data.of_case, of_case, data.said))
+
+
+def _grouped(groups: ArrayLike, data: _Judged) -> GroupedRows:
+    n_rows = len(data.strata)
+    which, _ = read_groups(groups, n_rows, whose=f"there are {n_rows:,} rows")
     left = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
     left[data.rows] = 0.0
     return GroupedRows(

@@ -125,7 +125,7 @@ def test_other_scores_are_refused(scores):
         (np.linspace(0, 2, 500), {}, "must lie between 0 and 1 but row 250 has 1.00"),
         (np.linspace(0, 1, 500), {"n_cases": 3}, "n_cases is 3 but must be"),
         (np.linspace(0, 1, 500), {"groups": [1]}, "groups has shape"),
-        (np.linspace(0, 1, 500), {"groups": np.zeros(500)}, "may be judged but 12 are needed"),
+        (np.linspace(0, 1, 500), {"groups": np.zeros(500)}, "groups has one group only"),
         (np.linspace(0, 1, 500), {"sample_weight": -np.ones(500)}, "must not be negative"),
         (
             np.linspace(0, 1, 500),
@@ -137,3 +137,66 @@ def test_other_scores_are_refused(scores):
 def test_what_cannot_work_is_refused(scores, settings, message):
     with pytest.raises(eo.InputError, match=message):
         eo.choose_cases(scores, **settings)
+
+
+@pytest.fixture(scope="module")
+def given(scores):
+    return np.where(np.random.default_rng(3).random(len(scores)) < scores, "ill", "well")
+
+
+def test_both_labels_of_every_stratum_are_drawn(scores, given):
+    cases = eo.choose_cases(scores, n_cases=120, given=given)
+    cells = 2 * cases.strata_of(scores) + (given == "ill")
+    drawn, rows = np.bincount(cells[cases.rows], minlength=16), np.bincount(cells, minlength=16)
+    assert len(set(cases.rows)) == 120
+    assert (drawn >= np.minimum(rows, 2)).all()
+    large = drawn > 4
+    np.testing.assert_allclose(
+        drawn[large] / np.sqrt(rows[large]), (drawn / np.sqrt(rows))[large].mean(), rtol=0.15
+    )
+
+
+def test_half_of_the_cases_by_label_are_half_the_design(scores, given):
+    cases = eo.choose_cases(scores, n_cases=120, given=given)
+    cells = (2 * cases.strata_of(scores) + (given == "ill"))[cases.rows]
+    whole, half = np.bincount(cells, minlength=16), np.bincount(cells[:60], minlength=16)
+    assert np.abs(half - whole / 2).max() <= 1
+
+
+def test_each_row_of_a_cell_is_drawn_alike():
+    scores, given = np.repeat([0.2, 0.8], 30), np.tile([0, 0, 1], 20)
+    drawn = np.zeros(60)
+    for seed in range(600):
+        cases = eo.choose_cases(scores, n_cases=12, n_strata=2, given=given, seed=seed)
+        drawn[cases.rows[:8]] += 1
+    for label in (0, 1):
+        assert stats.chisquare(drawn[given == label]).pvalue > 1e-4
+
+
+def test_a_record_knows_the_labels_it_was_drawn_by(scores, given, tmp_path):
+    cases = eo.choose_cases(scores, given=given)
+    back = eo.Cases.read(cases.save(tmp_path / "cases.json"))
+    assert back.given_hash == cases.given_hash
+    back.check_given(given == "ill")
+    back.check_given(given == "well")  # whichever is positive
+    with pytest.raises(eo.InputError, match="not the given labels that the cases were drawn by"):
+        back.check_given(np.roll(given == "ill", 1))
+
+
+def test_a_record_by_score_alone_is_written_as_ever(scores, tmp_path):
+    record = json.loads(eo.choose_cases(scores).save(tmp_path / "cases.json").read_text())
+    assert "given_hash" not in record
+    assert eo.Cases.from_dict(record).given_hash is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"given": [0, 1]}, "given has 2 labels but scores has 4,000 rows"),
+        ({"groups": np.arange(4000)}, "given goes without groups and sample_weight"),
+        ({"n_cases": 12, "n_strata": 20}, "n_cases is 12 but 40 cells of stratum and given label"),
+    ],
+)
+def test_what_cannot_be_drawn_by_label_is_refused(scores, given, settings, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.choose_cases(scores, **{"given": given, **settings})

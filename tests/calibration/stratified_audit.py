@@ -1,0 +1,212 @@
+"""Level, coverage and worth of the stratified audit, and the level of the line beside it."""
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+import evenodds as eo
+from evenodds.inference.audit.result import cells_of
+from evenodds.inference.audit.strata import StratifiedRows, compare_with_line, read_strata
+from evenodds.inference.audit.stratified import StratifiedAudit
+
+CRITICAL = stats.norm.isf(0.025)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A world with a score, how labels are flipped in it, and how cases are drawn."""
+
+    name: str
+    n_rows: int
+    n_cases: int
+    alpha: float
+    beta: float
+    base: float = 0.0  # log-odds of an average row
+    signal: float = 2.2  # of the score; R^2 for the truth is about .43, .17 at 1
+    hard: float = 0.0  # how much more often hard cases are flipped; 0: by class alone
+    by_label: bool = True
+
+    def _chances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        eta = 1 / (1 + np.exp(-self.base - x))
+        harder = self.hard * np.exp(-np.abs(self.base + x)) if self.hard else 1.0
+        return eta, *(np.clip(rate * harder + 0 * x, 0, 1) for rate in (self.alpha, self.beta))
+
+    @cached_property
+    def truth(self) -> float:
+        """The asymmetry of the process, by quadrature."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+        eta, alpha, beta = self._chances(self.signal * nodes)
+        return float(
+            weights @ ((1 - eta) * beta) / (weights @ (1 - eta))
+            - weights @ (eta * alpha) / (weights @ eta)
+        )
+
+    def draw(self, seed: int, run: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return true and given labels and scores of all rows."""
+        rng = np.random.default_rng([seed, run])
+        x = self.signal * rng.normal(size=self.n_rows)
+        eta, alpha, beta = self._chances(x)
+        true = rng.random(self.n_rows) < eta
+        given = true ^ (rng.random(self.n_rows) < np.where(true, alpha, beta))
+        return true, given, eta * (1 - alpha) + (1 - eta) * beta
+
+    def audit(self, seed: int, run: int) -> StratifiedRows | None:
+        """Return one audit; None where a class was not seen."""
+        true, given, scores = self.draw(seed, run)
+        labels = given if self.by_label else None
+        cases = eo.choose_cases(scores, n_cases=self.n_cases, given=labels, seed=run)
+        try:
+            return read_strata(true[cases.rows], given, cases, scores=scores)
+        except eo.InputError as error:
+            if "no audited row is" not in str(error):
+                raise
+            return None
+
+    def judge(self, seed: int, run: int) -> tuple[float, float, float]:
+        """Return z at the truth, the estimate, and the rows found wrong."""
+        found = self.audit(seed, run)
+        if found is None:
+            return 0.0, np.nan, 0.0
+        audit = StratifiedAudit(cells_of(found.merged()[0], found.labels.positive))
+        return audit.z(self.truth), audit.seen.asymmetry, float(found.wrong.sum())
+
+    def beside(self, seed: int, run: int) -> tuple[float, bool]:
+        """Return the asymmetry by the line, and whether it is said to differ."""
+        found = self.audit(seed, run)
+        compared = None if found is None else compare_with_line(found)
+        return (np.nan, False) if compared is None else (compared.line, compared.differs)
+
+
+DESIGNS = (
+    Design("balanced", 5000, 200, 0.1, 0.1),
+    Design("balanced, few cases", 2000, 60, 0.15, 0.15),
+    Design("balanced, by score alone", 2000, 60, 0.15, 0.15, by_label=False),
+    Design("5 wrong rows", 5000, 200, 0.0135, 0.0135),
+    Design("5 wrong rows, by score alone", 5000, 200, 0.025, 0.025, by_label=False),
+    Design("rare positives", 10_000, 200, 0.1, 0.1, base=-4.0),
+    Design("rare positives, by score alone", 10_000, 200, 0.1, 0.1, base=-4.0, by_label=False),
+    Design("hard cases flipped", 5000, 120, 0.2, 0.2, base=-1.0, hard=1.8),
+    Design("hard cases flipped, by score alone", 5000, 120, 0.2, 0.2, -1.0, 2.2, 1.8, False),
+    Design("150 rows, 60 audited", 150, 60, 0.15, 0.15, base=-0.5, signal=1.5),
+    Design("150 rows, 60 audited, by score alone", 150, 60, 0.15, 0.15, -0.5, 1.5, 0.0, False),
+    Design("asymmetric", 5000, 120, 0.3, 0.05, base=-1.0),
+)
+# Flips depend on the case, and by class alone with one class never flipped.
+BESIDE = (
+    Design("hard cases flipped, base -1", 5000, 200, 0.2, 0.2, base=-1.0, hard=1.8),
+    Design("hard positives flipped", 5000, 200, 0.5, 0.02, base=-1.0, hard=1.5),
+    Design("one class never flipped", 5000, 200, 0.1, 0.0),
+    Design("few flips", 5000, 200, 0.03, 0.03),
+)
+# Where the score's R^2 for the truth is about .4, and lower.
+WORTH = (
+    Design("balanced", 5000, 200, 0.1, 0.1),
+    Design("30 % positives", 5000, 200, 0.1, 0.1, base=-1.4),
+    Design("10 % positives", 10_000, 200, 0.1, 0.1, base=-3.5),
+    Design("a poor score", 5000, 200, 0.1, 0.1, signal=1.0),
+    Design("hard cases flipped", 5000, 200, 0.2, 0.2, hard=2.0),
+)
+
+
+def judged(design: Design, runs: int, seed: int = 31) -> np.ndarray:
+    """Return what `judge` says of many audits."""
+    return np.array([design.judge(seed, run) for run in range(runs)])
+
+
+def show_level(runs: int) -> int:
+    """Print how often the truth is rejected; return how many designs are out of bounds."""
+    most = stats.binom.ppf(1 - 1e-3 / len(DESIGNS), runs, 0.05)
+    print(f"{runs} audits a design; the truth may be rejected in {most / runs:.3f} of them\n")
+    print(
+        "| design | rows, audited | alpha / beta | asymmetry | wrong rows | truth rejected "
+        "| z too high, too low | bias |\n|---|---|---|---|---|---|---|---|"
+    )
+    failures = 0
+    for one in DESIGNS:
+        z, estimates, wrong = judged(one, runs).T
+        high, low = (z > CRITICAL).mean(), (z < -CRITICAL).mean()
+        failures += (high + low) * runs > most
+        print(
+            f"| {one.name} | {one.n_rows:,}, {one.n_cases} | {one.alpha:g} / {one.beta:g} "
+            f"| {one.truth:+.3f} | {wrong.mean():.1f} | {high + low:.3f} | {high:.3f}, {low:.3f} "
+            f"| {np.nanmean(estimates) - one.truth:+.4f} |",
+            flush=True,
+        )
+    return failures
+
+
+def show_beside(runs: int) -> int:
+    """Print how often the line is said to differ; return how many designs are out of bounds."""
+    designs = *DESIGNS, *BESIDE
+    most = stats.binom.ppf(1 - 1e-3 / len(designs), runs, 0.01)
+    print(f"\n{runs} audits a design; by class alone the line may differ in {most / runs:.3f}\n")
+    print("| design | asymmetry | by the line, median | line differs |\n|---|---|---|---|")
+    failures = 0
+    for one in designs:
+        lines, differs = np.array([one.beside(33, run) for run in range(runs)]).T
+        failures += not one.hard and differs.sum() > most
+        print(
+            f"| {one.name} | {one.truth:+.3f} | {np.nanmedian(lines):+.3f} "
+            f"| {differs.mean():.3f} |",
+            flush=True,
+        )
+    return failures
+
+
+def show_worth(runs: int) -> int:
+    """Print how many rows drawn at random an audited row is worth."""
+    print("\n| score | R^2 for the truth | rows of a random audit per audited row |\n|---|---|---|")
+    failures = 0
+    for one in WORTH:
+        estimates = [_estimate(one, run) for run in range(runs)]
+        true, _, scores = one.draw(0, 0)
+        share = np.corrcoef(true, scores)[0, 1] ** 2
+        worth = _random_variance(one) / np.nanvar(estimates)
+        failures += worth < 4 / 3 and share > 0.35
+        print(f"| {one.name} | {share:.2f} | {worth:.2f} |", flush=True)
+    return failures
+
+
+def _estimate(design: Design, run: int) -> float:
+    found = design.audit(32, run)
+    if found is None:
+        return np.nan
+    return cells_of(found.merged()[0], found.labels.positive).seen.asymmetry
+
+
+def _random_variance(design: Design) -> float:
+    """Return the variance of the asymmetry in a random audit of the same size."""
+    big = Design(**{**vars_of(design), "n_rows": 1_000_000})
+    true, given, _ = big.draw(1, 0)
+    alpha, beta, prior = (~given[true]).mean(), given[~true].mean(), true.mean()
+    return (alpha * (1 - alpha) / prior + beta * (1 - beta) / (1 - prior)) / design.n_cases
+
+
+def vars_of(design: Design) -> dict:
+    """Return the fields of a design."""
+    return {name: getattr(design, name) for name in design.__dataclass_fields__}
+
+
+PARTS = {"level": (show_level, 1), "beside": (show_beside, 4), "worth": (show_worth, 2)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--part", choices=PARTS, action="append")
+    options = parser.parse_args()
+    started, failures = time.process_time(), 0
+    for name, (show, fewer) in PARTS.items():
+        if options.part is None or name in options.part:
+            failures += show(options.runs // fewer)
+    print(f"\n{failures} out of bounds; {time.process_time() - started:.0f} s of CPU")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
