@@ -6,10 +6,11 @@ p-values of all tables are computed at once; in larger ones those of tables draw
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from evenodds.errors import InputError
@@ -27,8 +28,17 @@ from evenodds.inference.audit.exact import (
 )
 from evenodds.inference.audit.result import SampledBy
 from evenodds.inference.audit.score import AuditByGiven, GivenSample
+from evenodds.inference.audit.stratified import Cells, StratifiedAudit
+from evenodds.inference.line.cases import (
+    FEWEST_CASES,
+    cut,
+    edges_of,
+    read_scores,
+    shares_of_cells,
+    usual_strata,
+)
 from evenodds.inference.multiplicity import wilson_interval
-from evenodds.inference.profile import Alternative
+from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.expected_data import Centre
@@ -178,6 +188,29 @@ MOST_ROWS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStratum:
+    """Rows to audit within one step of the score, of one given label.
+
+    Attributes
+    ----------
+    low, high : float
+        Scores it lies between.
+    labelled_positive : bool
+        The label of its rows.
+    n_rows : int
+        Rows to audit.
+    wrong : float
+        Share of its labels that are wrong, if flip rates are as assumed.
+    """
+
+    low: float
+    high: float
+    labelled_positive: bool
+    n_rows: int
+    wrong: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSize(Result):
     """How many rows to audit.
 
@@ -200,9 +233,13 @@ class AuditSize(Result):
         Share of rows that are truly positive.
     sampled_by, alternative, significance
         How rows are drawn and the test is read.
+    split : tuple of PlannedStratum
+        With scores: rows to audit of every stratum and given label.
+    saves : float or None
+        With scores: rows that a random audit would need, over those of this one.
     """
 
-    _schema: ClassVar[int] = 1
+    _schema: ClassVar[int] = 2
 
     n_rows: int
     n_negative: int
@@ -216,6 +253,123 @@ class AuditSize(Result):
     sampled_by: SampledBy
     alternative: Alternative
     significance: float
+    split: tuple[PlannedStratum, ...] = ()
+    saves: float | None = None
+
+
+# Of a label that a stratum is not expected to have.
+NO_ROWS = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """An audit along a score as `choose_cases` would draw it, with flips as assumed."""
+
+    edges: FloatArray  # of the strata, those of the whole scale included
+    expected: Cells  # labelled negative and positive in turn, stratum by stratum
+    noise: ClassConditionalNoise
+
+    @classmethod
+    def of(cls, scores: FloatArray, noise: ClassConditionalNoise, n_rows: int) -> "ScoredRows":
+        """Work out the flips of every cell, if they depend on the class alone."""
+        slope = 1 - noise.alpha - noise.beta
+        if slope <= 0:
+            raise InputError(
+                f"alpha + beta is {1 - slope:g} but must be below 1 with scores: they tell nothing "
+                "of the truth where labels do not."
+            )
+        inner = edges_of(scores, *usual_strata(n_rows))
+        step = cut(scores, inner)
+        n = np.bincount(step).astype(float)
+        true = np.clip((np.bincount(step, scores) / n - noise.beta) / slope, 0.0, 1.0)
+        given = noise.beta + slope * true
+        labelled = np.column_stack([1 - given, given])
+        flipped = np.column_stack([noise.alpha * true, noise.beta * (1 - true)])
+        wrong = np.divide(flipped, labelled, out=np.zeros_like(flipped), where=labelled > 0)
+        rows = np.maximum(n[:, None] * labelled, NO_ROWS).ravel()
+        split = shares_of_cells(np.ceil(rows).astype(np.intp), n_rows).astype(float)
+        is_positive = np.arange(len(rows)) % 2 == 1
+        cells = Cells(np.maximum(rows, split), split, split * wrong.ravel(), is_positive)
+        return cls(np.concatenate([[0.0], inner, [1.0]]), cells, noise)
+
+    def power(self, level: float, alternative: Alternative) -> float:
+        """Return the chance to find the noise: z is centred where it is at the expected counts."""
+        z = StratifiedAudit(self.expected).z(0.0)
+        shares = self.expected.wrong / self.expected.audited
+        part = self.expected.part(self.expected.seen, "asymmetry")
+        deviation = np.sqrt((part**2 * shares * (1 - shares) / self.expected.audited).sum())
+        usual = abs(self.noise.asymmetry) / max(abs(z), NO_ROWS)
+        return Centre(z, float(deviation / usual)).power(level, alternative)
+
+    def simulated(self, level: float, alternative: Alternative, runs: int, seed: int) -> int:
+        """Return how many of some audits drawn find the noise."""
+        rng, cells, found = np.random.default_rng(seed), self.expected, 0
+        chances = np.clip(cells.wrong / cells.audited, 0.0, 1.0)
+        for _ in range(runs):
+            wrong = rng.binomial(cells.audited.astype(int), chances).astype(float)
+            z = StratifiedAudit(replace(cells, wrong=wrong)).z(0.0)
+            found += Reference().pvalue(z, alternative) < level
+        return found
+
+    @property
+    def split(self) -> tuple[PlannedStratum, ...]:
+        """Rows to audit, cell by cell."""
+        cells = self.expected
+        return tuple(
+            PlannedStratum(
+                low=float(self.edges[place // 2]),
+                high=float(self.edges[place // 2 + 1]),
+                labelled_positive=bool(cells.positive[place]),
+                n_rows=int(audited),
+                wrong=float(cells.wrong[place] / audited),
+            )
+            for place, audited in enumerate(cells.audited)
+        )
+
+
+def _along_scores(
+    scores: FloatArray,
+    noise: ClassConditionalNoise,
+    settings: tuple[float, float, Alternative],
+    runs: int,
+    seed: int,
+) -> AuditSize:
+    """Return how many rows to audit along a score, beside a random audit."""
+    wanted, level, side = settings
+    most = len(scores) // 2
+
+    def reached(n_rows: int) -> float:
+        if n_rows > most:
+            raise InputError(
+                f"more than {most:,} rows would have to be audited, half of those in scores: the "
+                "flip rates are too close to tell apart in these rows."
+            )
+        return ScoredRows.of(scores, noise, n_rows).power(level, side)
+
+    low, high = FEWEST_CASES, FEWEST_CASES
+    while reached(high) < wanted:
+        low, high = high, min(2 * high, most) if high < most else high + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) >= wanted else (middle, high)
+    plan = ScoredRows.of(scores, noise, high)
+    at_random = audit_size(
+        noise, prior=plan.expected.seen.prior, power=wanted, alternative=side, significance=level
+    )
+    found = plan.simulated(level, side, runs, seed)
+    labelled_positive = int(plan.expected.audited[plan.expected.positive].sum())
+    return replace(
+        at_random,
+        n_rows=high,
+        n_positive=labelled_positive,
+        n_negative=high - labelled_positive,
+        power=plan.power(level, side),
+        simulated_power=found / runs if runs else None,
+        simulated_interval=wilson_interval(found, runs) if runs else None,
+        sampled_by="given",
+        split=plan.split,
+        saves=at_random.n_rows / high,
+    )
 
 
 def audit_size(
@@ -224,6 +378,7 @@ def audit_size(
     prior: float | None = None,
     sampled_by: str = "random",
     share: float | None = None,
+    scores: ArrayLike | None = None,
     power: float = 0.8,
     alternative: str = "two-sided",
     significance: float = 0.05,
@@ -243,6 +398,10 @@ def audit_size(
     share : float, optional
         Share of the audited rows to draw from the positive class (by true or given class only);
         default half.
+    scores : array-like of float, optional
+        For each row of the data, the probability that its given label is positive: rows are
+        then split over strata of it, and both labels, as ``choose_cases(..., given=)`` does, and
+        `saves` tells what that saves. Without `prior`, `share` and `sampled_by`.
     power : float, default 0.8
         Wanted probability of finding the noise.
     alternative, significance
@@ -269,24 +428,42 @@ def audit_size(
     -----
     The score statistic is taken as normal with the mean and variance it has at the expected
     counts, with a correction for continuity where so few flips are expected that the test is
-    exact. By given class, where few wrong labels are expected, power is that of the exact test
-    itself, summed over all tables, or over tables drawn where there are too many. `runs` checks
-    it.
+    exact. With `scores` flips are taken to depend on the class alone, so that the share wrong
+    in each stratum follows. Rows go by the root of those there are: a split that is best for
+    assumed rates (Neyman's) leaves strata nearly empty that the test, which assumes no rates,
+    must then allow anything in. By given class, where few wrong labels are expected, power is that
+    of the exact test itself, summed over all tables, or over tables drawn where there are too
+    many. `runs` checks it.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import evenodds as eo
     >>> noise = eo.ClassConditionalNoise(alpha=0.2, beta=0.1)
     >>> eo.audit_size(noise, prior=0.5).n_rows
     398
     >>> eo.audit_size(noise, prior=0.1).n_rows  # rare positives are rarely audited
     987
+    >>> true = 1 / (1 + np.exp(-2.2 * np.random.default_rng(0).normal(size=5000)))
+    >>> plan = eo.audit_size(noise, scores=0.1 + 0.7 * true)  # a score that knows much
+    >>> plan.n_rows, round(plan.saves, 1)
+    (140, 2.8)
     """
-    design = _read_design(check_noise(noise), prior, sampled_by, share)
+    check_noise(noise)
     side = check_alternative(alternative)
     level = check_between(significance, "significance", 0, 1, closed="neither")
     wanted = check_between(power, "power", 0, 1, closed="neither")
     check_findable(noise, side)
+    if scores is not None:
+        if prior is not None or share is not None or sampled_by != "random":
+            raise InputError(
+                "prior, share and sampled_by are not asked with scores: rows are drawn by score "
+                "and given label, and the scores tell the share of positives. Leave them out."
+            )
+        times = check_whole(runs, "runs", at_most=MOST_RUNS)
+        seed = check_whole(seed, "seed")
+        return _along_scores(read_scores(scores), noise, (wanted, level, side), times, seed)
+    design = _read_design(noise, prior, sampled_by, share)
 
     def reached(n_rows: int) -> float:
         if design.sampled_by == "given" and is_small(design.by_given(n_rows)):

@@ -71,6 +71,7 @@ def audit_size_sheet(plan: AuditSize, view: View) -> Sheet:
             ("flip rates", f"alpha = {plan.alpha:.3f}, beta = {plan.beta:.3f}"),
             ("power", f"{plan.power:.3f}"),
         ),
+        tables=(_split_table(plan),) if plan.split else (),
         trust=_audit_size_checks(plan),
         made_with=[("rows drawn", DRAWN[plan.sampled_by]), ("alternative", plan.alternative)],
         holds="a plan, no rows",
@@ -211,9 +212,34 @@ def _instead(plan: Plan) -> str:
     return "use method boundary" if plan.method != "boundary" else "plan for more rows"
 
 
+def _split_table(plan: AuditSize) -> SheetTable:
+    """Return the rows to audit of every stratum, by label."""
+    labels = {False: "negative", True: "positive"}
+    return SheetTable(
+        title="Split over strata of the score",
+        header=("score", "labelled", "audit", "wrong, if so"),
+        rows=tuple(
+            (
+                f"{one.low:.2f} to {one.high:.2f}",
+                labels[one.labelled_positive],
+                f"{one.n_rows:,}",
+                f"{one.wrong:.3f}",
+            )
+            for one in plan.split
+        ),
+    )
+
+
 def _audit_size_verdict(plan: AuditSize) -> str:
-    """Return the answer in two sentences."""
+    """Return the answer in two or three sentences."""
     drawn = CLASSES[plan.sampled_by]
+    saved = ""
+    if plan.saves is not None:
+        saved = f" Without the score, at random, it would take {plan.saves:.1f} times as many rows."
+    return _audit_size_found(plan, drawn) + saved
+
+
+def _audit_size_found(plan: AuditSize, drawn: str) -> str:
     return (
         f"Audit {plan.n_rows:,} rows: {plan.n_positive:,} {drawn} positive and "
         f"{plan.n_negative:,} {drawn} negative. Flips of {plan.alpha:.1%} of positives and "

@@ -392,3 +392,70 @@ def test_a_report_by_groups_is_a_page(command, folder, tmp_path):
     page = path.read_text(encoding="utf-8")
     assert "score test, by groups" in page
     assert "pairs of rows in one group" in page
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    """Write rows with scores and steps of them, some with the truth of drawn cases."""
+    rng = np.random.default_rng(4)
+    x = 2 * rng.normal(size=3000)
+    chance = 1 / (1 + np.exp(-x))
+    true = rng.random(3000) < chance
+    given = true ^ (rng.random(3000) < np.where(true, 0.05, 0.3))
+    score = (0.3 + 0.65 * chance).round(6)
+    path = tmp_path_factory.mktemp("scored")
+    cases = eo.choose_cases(score, n_cases=150, given=given)
+    cases.save(path / "cases.json")
+    words = np.array(["no", "yes"])
+    truth = pd.Series(words[true.astype(int)]).where(np.isin(np.arange(3000), cases.rows))
+    rows = pd.DataFrame({"label": words[given.astype(int)], "truth": truth, "score": score})
+    rows.assign(step=cases.strata_of(score)).to_csv(path / "rows.csv", index=False)
+    return path
+
+
+WITHIN = "--true truth --given label --format json"
+
+
+def test_cases_are_audited_along_their_scores(scored, command):
+    done = command(f"audit {scored}/rows.csv {WITHIN} --cases {scored}/cases.json --scores score")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert told["method"] == "stratified"
+    assert told["n_rows"] == 150
+    assert told["confidence_interval"]["low"] < 0.25 < told["confidence_interval"]["high"]
+
+
+def test_strata_by_name_are_the_same_audit(scored, command):
+    by_cases = command(
+        f"audit {scored}/rows.csv {WITHIN} --cases {scored}/cases.json --scores score"
+    )
+    by_name = command(f"audit {scored}/rows.csv {WITHIN} --stratum step --sampled-by given")
+    assert json.loads(by_name.stdout)["pvalue"] == json.loads(by_cases.stdout)["pvalue"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--scores score", "--scores goes with --cases"),
+        ("--cases {folder}/cases.json", "--cases goes with --scores"),
+        (
+            "--cases {folder}/cases.json --scores score --stratum step",
+            "--stratum and --cases both say",
+        ),
+        ("--stratum step --given-counts no=1,yes=2", "--given-counts does not go with strata"),
+        ("--cases {folder}/rows.csv --scores score", "cannot be read as cases"),
+    ],
+)
+def test_strata_told_by_halves_are_refused(scored, command, options, message):
+    done = command(f"audit {scored}/rows.csv {WITHIN} {options.format(folder=scored)}")
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_truths_of_rows_that_were_not_drawn_are_refused(scored, command, tmp_path):
+    rows = pd.read_csv(scored / "rows.csv", keep_default_na=False)
+    rows.loc[:20, "truth"] = rows.loc[:20, "label"]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    done = command(f"audit {tmp_path}/rows.csv {WITHIN} --cases {scored}/cases.json --scores score")
+    assert done.exit_code == 2
+    assert "rows have a true label but were not drawn" in done.stderr

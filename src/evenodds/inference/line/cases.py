@@ -240,15 +240,14 @@ def choose_cases(
     values = read_scores(scores)
     wanted = check_whole(n_cases, "n_cases", at_least=FEWEST_CASES, at_most=MOST_CASES)
     seed = check_whole(seed, "seed")
-    usual = int(np.clip(round(wanted / CASES_PER_STRATUM) + 1, *USUAL_STRATA))
     if n_strata is not None:
-        usual = check_whole(n_strata, "n_strata", at_least=FEWEST_STRATA, at_most=MOST_STRATA)
+        n_strata = check_whole(n_strata, "n_strata", at_least=FEWEST_STRATA, at_most=MOST_STRATA)
     if len(values) < 2 * wanted:
         raise InputError(
             f"scores has {len(values):,} rows but {wanted} cases need at least {2 * wanted}: half "
             "of the rows must be left to count labels. Ask for fewer cases."
         )
-    edges = _edges(values, usual, max(FEWEST_ROWS, 2 * wanted // usual))
+    edges = edges_of(values, *usual_strata(wanted, n_strata))
     strata = cut(values, edges)
     rng = np.random.default_rng(seed)
     weights = read_weights(sample_weight, len(values))
@@ -307,7 +306,14 @@ def cut(scores: FloatArray, edges: FloatArray) -> Ints:
     return strata.astype(np.intp)
 
 
-def _edges(scores: FloatArray, n_strata: int, fewest: int) -> FloatArray:
+def usual_strata(n_cases: int, n_strata: int | None = None) -> tuple[int, int]:
+    """Return how many strata so many cases have, unless told, and the fewest rows of each."""
+    usual = int(np.clip(round(n_cases / CASES_PER_STRATUM) + 1, *USUAL_STRATA))
+    size = usual if n_strata is None else n_strata
+    return size, max(FEWEST_ROWS, 2 * n_cases // size)
+
+
+def edges_of(scores: FloatArray, n_strata: int, fewest: int) -> FloatArray:
     """Return where strata end: even steps of the score that hold enough rows, or quantiles."""
     steps = np.linspace(FIRST_STEP, LAST_STEP, n_strata - 1) if n_strata > 2 else np.array([0.5])
     kept = _joined(scores, steps, fewest)
@@ -352,7 +358,7 @@ def _draw_by_label(cells: Ints, n_cases: int, rng: np.random.Generator) -> Ints:
     shuffled = rng.permutation(len(cells))
     shuffled = shuffled[np.argsort(cells[shuffled], kind="stable")]
     _, starts, sizes = np.unique(cells[shuffled], return_index=True, return_counts=True)
-    shares = _shares_of_cells(sizes, n_cases)
+    shares = shares_of_cells(sizes, n_cases)
     turn = np.arange(len(cells)) - np.repeat(starts, sizes)
     # A cell's first case falls into its first share of the order, and so on.
     place = (turn + rng.random(len(cells))) / np.repeat(shares, sizes)
@@ -360,7 +366,7 @@ def _draw_by_label(cells: Ints, n_cases: int, rng: np.random.Generator) -> Ints:
     return np.asarray(shuffled[drawn[np.argsort(place[drawn])]])
 
 
-def _shares_of_cells(sizes: Ints, n_cases: int) -> Ints:
+def shares_of_cells(sizes: Ints, n_cases: int) -> Ints:
     """Return cases of each cell, near the root of its rows: at least two, or all that it has.
 
     Between equal numbers, which waste cases on small cells, and numbers in proportion, which
