@@ -52,6 +52,22 @@ def _audit(*counts: int, **settings: Any) -> Any:
     return eo.audit_test(true, given, positive="ill", **settings)
 
 
+def _audit_in_strata():
+    """Return an audit within three strata, in one of which labels are often wrong."""
+    counts = {1: (30, 1, 8, 2), 2: (20, 4, 15, 3), 3: (12, 6, 25, 1)}  # audited, wrong, by label
+    rows = {1: (900, 100), 2: (500, 300), 3: (100, 700)}
+    true, given, strata = [], [], []
+    for name, (negative, missed, positive, false) in counts.items():
+        given += ["well"] * negative + ["ill"] * positive
+        true += ["ill"] * missed + ["well"] * (negative - missed + false)
+        true += ["ill"] * (positive - false)
+        strata += [name] * (negative + positive)
+    told = {name: {"well": well, "ill": ill} for name, (well, ill) in rows.items()}
+    return eo.audit_test(
+        true, given, strata=strata, given_counts=told, sampled_by="given", positive="ill"
+    )
+
+
 def _repeated_audit() -> Any:
     rng = np.random.default_rng(6)
     true = np.repeat(rng.integers(0, 2, 60), 3)
@@ -150,6 +166,7 @@ MAKERS = {
     ),
     "audit_by_true": lambda: _audit(90, 30, 10, 110, sampled_by="true"),
     "audit_grouped": _repeated_audit,
+    "audit_strata": _audit_in_strata,
     "annotators": _annotators,
     "contour_leans": lambda: _contour(eo.ClassConditionalNoise(0.3, 0.1)),
     "contour_uniform": lambda: _contour(eo.UniformNoise(0.15), tolerance=0),

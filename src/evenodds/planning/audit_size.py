@@ -273,11 +273,6 @@ class ScoredRows:
     def of(cls, scores: FloatArray, noise: ClassConditionalNoise, n_rows: int) -> "ScoredRows":
         """Work out the flips of every cell, if they depend on the class alone."""
         slope = 1 - noise.alpha - noise.beta
-        if slope <= 0:
-            raise InputError(
-                f"alpha + beta is {1 - slope:g} but must be below 1 with scores: they tell nothing "
-                "of the truth where labels do not."
-            )
         inner = edges_of(scores, *usual_strata(n_rows))
         step = cut(scores, inner)
         n = np.bincount(step).astype(float)

@@ -152,8 +152,8 @@ def _ladder(result: LineTestResult) -> SheetTable:
 
 def _next_steps(result: LineTestResult, significance: float) -> list[str]:
     look = (
-        "Where the truth can be looked up, look up rows drawn at random, not these cases: on those "
-        "audit_test needs no assumption on what flips depend on."
+        "Where the truth of these cases can be looked up, audit_test(true, given, strata=cases, "
+        "scores=scores) needs no assumption on what flips depend on."
     )
     if wording.is_withheld(result, significance) or result.pvalue >= significance:
         return [

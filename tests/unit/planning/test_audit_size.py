@@ -1,5 +1,6 @@
 from itertools import product
 
+import numpy as np
 import pytest
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import power_proportions_2indep
@@ -127,3 +128,47 @@ def test_a_class_of_one_row_is_not_planned_as_a_fraction_of_one():
         eo.ClassConditionalNoise(0.0, 0.9), sampled_by="true", share=0.01, runs=100
     )
     assert size.simulated_power > 0.8
+
+
+@pytest.fixture(scope="module")
+def scores():
+    rng = np.random.default_rng(5)
+    return 0.1 + 0.7 / (1 + np.exp(-2.2 * rng.normal(size=4000)))  # of labels flipped as in NOISE
+
+
+def test_a_score_saves_rows(scores):
+    plan = eo.audit_size(NOISE, scores=scores)
+    assert plan.power >= 0.8
+    assert plan.saves == pytest.approx(
+        eo.audit_size(NOISE, prior=0.5).n_rows / plan.n_rows, rel=0.03
+    )
+    assert plan.saves > 4 / 3
+    assert sum(one.n_rows for one in plan.split) == plan.n_rows
+    assert "at random, it would take" in str(plan)
+
+
+def test_audits_along_a_score_find_it_as_often_as_said(scores):
+    plan = eo.audit_size(NOISE, scores=scores, runs=60)
+    assert plan.simulated_power >= 0.65
+
+
+def test_the_split_is_that_of_the_cases(scores):
+    rng = np.random.default_rng(6)
+    plan = eo.audit_size(NOISE, scores=scores)
+    given = rng.random(len(scores)) < scores
+    cases = eo.choose_cases(scores, n_cases=plan.n_rows, given=given)
+    drawn = np.bincount(2 * cases.strata + given[cases.rows], minlength=len(plan.split))
+    planned = np.array([one.n_rows for one in plan.split])
+    assert np.abs(drawn - planned).max() <= 2
+
+
+@pytest.mark.parametrize(
+    ("noise", "options", "message"),
+    [
+        (NOISE, {"prior": 0.5}, "prior, share and sampled_by are not asked with scores"),
+        (eo.ClassConditionalNoise(0.2, 0.19), {}, "more than 2,000 rows would have to be audited"),
+    ],
+)
+def test_plans_along_a_score_that_cannot_be_are_refused(scores, noise, options, message):
+    with pytest.raises(InputError, match=message):
+        eo.audit_size(noise, scores=scores, **options)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenodds.inference.audit.counts import Quantity
-from evenodds.inference.audit.score import LARGEST_Z, line_of_rates, rates_between
+from evenodds.inference.audit.score import line_of_rates, rates_between
 from evenodds.inference.profile import EXACT_MARGINS, Profile
 from evenodds.validation import FloatArray
 
@@ -45,8 +45,9 @@ LEAST_STRIDE, LONGER, FAR, PINS = 0.004, 1.5, 5.0, 2
 PINNED_LEVELS = (0.9, 0.95, 0.99)
 # How near the limits of the asymmetry come to those that labels leave possible.
 INSIDE = 1 - 1e-9
-# Tails smaller than this are lost in rounding; beyond it z is that of the normal law.
+# Tails smaller than this are lost in rounding: z goes no further than 6.
 SMALLEST_TAIL = 1e-9
+EXCLUDED_Z = float(-ndtri(SMALLEST_TAIL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class StratifiedAudit:
         """Return z for a hypothesised difference of the flip rates, or for one of them."""
         low, high = self.limits
         if quantity == "asymmetry" and not low <= value <= high:
-            return LARGEST_Z if value < low else -LARGEST_Z
+            return EXCLUDED_Z if value < low else -EXCLUDED_Z
         wrong = self.fit(value, quantity)
         cells = self.cells
         shares = cells.sums(wrong)
@@ -176,8 +177,6 @@ class StratifiedAudit:
         deviation = max(float(np.sqrt((spread / cells.audited).sum() + flips)), 1e-15)
         high, low = tails(score, (cells.audited, wrong, part / cells.audited), flips, deviation)
         size = float(max(-ndtri(max(min(high, low), SMALLEST_TAIL)), 0.0))
-        if min(high, low) <= SMALLEST_TAIL:
-            size = min(max(size, abs(score) / deviation), LARGEST_Z)
         return size if high <= low else -size
 
     def profile(self) -> Profile:

@@ -99,7 +99,7 @@ def line_test(
     See Also
     --------
     out_of_fold_scores, choose_cases : What comes before.
-    audit_test : For rows drawn at random and looked up: valid whatever the flips depend on.
+    audit_test : For looked-up rows, also of these strata: valid whatever flips depend on.
 
     Notes
     -----
@@ -112,9 +112,10 @@ def line_test(
     with :math:`l_s = (1 - \gamma + \Delta)/2 + \gamma c_s` is maximised over the line and the
     shares; z is the signed root of twice its drop (theory page, "The line").
 
-    A straight line does not show that flips depend on the class alone. Where the truth can be
-    looked up, `audit_test` on rows drawn at random needs no such assumption; on these cases, of
-    which every stratum has equally many, it would be biased where flips depend on the case.
+    A straight line does not show that flips depend on the class alone. Where the truth was looked
+    up, ``audit_test(..., strata=cases, scores=scores)`` needs no such assumption. Cases drawn by
+    given label count by the rows of their label, as many as would give the same variance if
+    drawn from the stratum at random.
     """
     kind: Answers = check_choice(answers, "answers", get_args(Answers))  # type: ignore[assignment]
     asked = check_alternative(alternative)

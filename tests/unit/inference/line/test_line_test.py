@@ -154,9 +154,9 @@ def test_strata_that_say_nothing_show_no_numbers():
     assert "cannot tell" in str(result)
 
 
-def test_nobody_is_sent_to_audit_cases_that_are_no_random_sample(found):
+def test_cases_are_audited_within_their_strata_only(found):
     advice = " ".join(str(found).split())
-    assert "look up rows drawn at random, not these cases" in advice
+    assert "audit_test(true, given, strata=cases, scores=scores)" in advice
 
 
 def test_it_goes_through_json(found):
