@@ -295,7 +295,8 @@ def hash_of(scores: FloatArray) -> str:
 
 def hash_of_labels(positive: NDArray[np.bool_]) -> str:
     """Return a few letters that only these labels have, whichever of the two is positive."""
-    return hashlib.sha256(np.packbits(positive != positive[0]).tobytes()).hexdigest()[:32]
+    stored = np.packbits(positive != positive[0]).data
+    return hashlib.blake2b(stored, digest_size=16).hexdigest()
 
 
 def cut(scores: FloatArray, edges: FloatArray) -> Ints:

@@ -146,11 +146,14 @@ def line_test(
         of_case=cases.strata[: len(said)],
         said=said.mean(axis=1),
     )
-    counted = _count_by_label if cases.given_hash is not None else _count
-    statistic = LineStatistic.of(counted(data, cases.n_strata, kind), tolerance)
+    if cases.given_hash is None:
+        counts, worth = _count(data, cases.n_strata, kind), np.ones(len(said))
+    else:
+        counts, worth = _count_by_label(data, cases.n_strata)
+    statistic = LineStatistic.of(counts, tolerance)
     if groups is not None:
         statistic = statistic.widened_by(_grouped(groups, data))
-    return _result(statistic, cases, (kind, asked), labels, said)
+    return _result(statistic, cases, (kind, asked), labels, said, worth=worth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,8 +245,8 @@ def _count(data: _Judged, size: int, answers: Answers) -> Strata:
     return Strata(n, positive, m, k, dispersions(squares, k, m), freedom)
 
 
-def _count_by_label(data: _Judged, size: int, answers: Answers) -> Strata:
-    """Return counts of all rows, and of cases that were drawn by given label."""
+def _count_by_label(data: _Judged, size: int) -> tuple[Strata, FloatArray]:
+    """Return counts of all rows and of cases drawn by given label, and what each case counts."""
 
     def by_cell(strata: Ints, labels: FloatArray, values: FloatArray | None = None) -> FloatArray:
         cells = 2 * strata + labels.astype(np.intp)
@@ -257,7 +260,8 @@ def _count_by_label(data: _Judged, size: int, answers: Answers) -> Strata:
             f"stratum {unseen[0][0]} of {size} has no answer for one of its given labels: answer "
             "some more cases."
         )
-    return strata_by_label(rows, judged, by_cell(data.of_case, of_case, data.said))
+    worth = (rows / np.maximum(judged, 1))[data.of_case, of_case.astype(np.intp)]
+    return strata_by_label(rows, judged, by_cell(data.of_case, of_case, data.said)), worth
 
 
 def _grouped(groups: ArrayLike, data: _Judged) -> GroupedRows:
@@ -282,6 +286,8 @@ def _result(
     asked: tuple[Answers, Alternative],
     labels: Labels,
     said: FloatArray,
+    *,
+    worth: FloatArray,
 ) -> LineTestResult:
     answers, alternative = asked
     strata, profile = statistic.strata, statistic.profile()
@@ -316,7 +322,7 @@ def _result(
         smallest_margin=statistic.smallest_margin,
         strata=_points(statistic, cases, slope, shares),
         rungs=rungs,
-        wider=_wider(statistic, cases.strata[: len(said)], said.mean(axis=1)),
+        wider=_wider(statistic, cases.strata[: len(said)], said.mean(axis=1), worth),
         diagnostics=_checks(statistic, rungs, said, z),
         profile=Profile.unknown() if withheld else profile,
         withheld=withheld,
@@ -324,11 +330,17 @@ def _result(
     )
 
 
-def _wider(statistic: LineStatistic, of_case: Ints, said: FloatArray) -> tuple[Wider, ...]:
-    """Set every rung against stated noises above it, with strata for contours."""
+def _wider(
+    statistic: LineStatistic, of_case: Ints, said: FloatArray, worth: FloatArray
+) -> tuple[Wider, ...]:
+    """Set every rung against stated noises above it, with strata for contours.
+
+    `worth` is what each case counts in the mean of its stratum, beside the others there.
+    """
     strata, tolerance = statistic.strata, statistic.shared_tolerance
     shares = strata.stated / strata.judged
-    averaging = (of_case == np.arange(len(strata))[:, None]) / strata.judged[:, None]
+    averaging = (of_case == np.arange(len(strata))[:, None]) * worth
+    averaging /= averaging.sum(axis=1, keepdims=True)
     spread = np.maximum(shares * (1 - shares), SHARE_FLOOR) * strata.dispersion / strata.judged
     given, labels = strata.positive / strata.n, strata.n / FOLDS
     contours = Contours(

@@ -204,3 +204,18 @@ def test_other_data_are_refused(world, audited):
     alone = eo.choose_cases(scores, n_cases=150)
     with pytest.raises(eo.InputError, match="the cases were drawn by score alone"):
         eo.audit_test(truth, given, strata=alone, scores=scores, sampled_by="given")
+
+
+def test_the_line_averages_cases_by_their_rows(world, audited, monkeypatch):
+    """Contours of the ladder have the same shares as the strata, though labels count unequally."""
+    from evenodds.inference.line import line_test as module
+
+    true, given, scores = world
+    cases, _ = audited
+    seen = []
+    found = module.wider_noise
+    monkeypatch.setattr(module, "wider_noise", lambda *parts: seen.append(parts) or found(*parts))
+    truth = (true[cases.rows] == "ill").astype(float)
+    eo.line_test(scores, given, cases, truth, answers="looked-up", positive="ill")
+    contours, said, _ = seen[0]
+    np.testing.assert_allclose(contours.averaging @ said, contours.stated)
