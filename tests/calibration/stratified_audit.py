@@ -81,6 +81,14 @@ class Design:
         compared = None if found is None else compare_with_line(found)
         return (np.nan, False) if compared is None else (compared.line, compared.differs)
 
+    def line_z(self, seed: int, run: int) -> float:
+        """Return z of the line test at the truth, of cases drawn by label."""
+        true, given, scores = self.draw(seed, run)
+        cases = eo.choose_cases(scores, n_cases=self.n_cases, given=given, seed=run)
+        stated = true[cases.rows].astype(float)
+        found = eo.line_test(scores, given, cases, stated, answers="looked-up")
+        return found.statistic if self.truth == 0 else found.profile(self.truth)
+
 
 DESIGNS = (
     Design("balanced", 5000, 200, 0.1, 0.1),
@@ -102,6 +110,14 @@ BESIDE = (
     Design("hard positives flipped", 5000, 200, 0.5, 0.02, base=-1.0, hard=1.5),
     Design("one class never flipped", 5000, 200, 0.1, 0.0),
     Design("few flips", 5000, 200, 0.03, 0.03),
+)
+# Flips by class alone, cases by label: the line test itself.
+LINES = (
+    Design("balanced", 5000, 200, 0.1, 0.1),
+    Design("balanced, few cases", 2000, 60, 0.15, 0.15),
+    Design("10 % positives", 10_000, 200, 0.1, 0.1, base=-3.5),
+    Design("asymmetric", 5000, 120, 0.3, 0.05, base=-1.0),
+    Design("much noise", 5000, 120, 0.2, 0.2, base=-1.4),
 )
 # Where the score's R^2 for the truth is about .4, and lower.
 WORTH = (
@@ -158,6 +174,23 @@ def show_beside(runs: int) -> int:
     return failures
 
 
+def show_line(runs: int) -> int:
+    """Print how often the line test rejects the truth; return how many are out of bounds."""
+    most = stats.binom.ppf(1 - 1e-3 / len(LINES), runs, 0.05)
+    print(f"\n{runs} line tests a design; the truth may be rejected in {most / runs:.3f}\n")
+    print("| design | rows, cases | alpha / beta | truth rejected |\n|---|---|---|---|")
+    failures = 0
+    for one in LINES:
+        rejected = sum(abs(one.line_z(35, run)) > CRITICAL for run in range(runs))
+        failures += rejected > most
+        print(
+            f"| {one.name} | {one.n_rows:,}, {one.n_cases} | {one.alpha:g} / {one.beta:g} "
+            f"| {rejected / runs:.3f} |",
+            flush=True,
+        )
+    return failures
+
+
 def show_worth(runs: int) -> int:
     """Print how many rows drawn at random an audited row is worth."""
     print("\n| score | R^2 for the truth | rows of a random audit per audited row |\n|---|---|---|")
@@ -190,7 +223,12 @@ def _random_variance(design: Design) -> float:
     return (alpha * (1 - alpha) / prior + beta * (1 - beta) / (1 - prior)) / design.n_cases
 
 
-PARTS = {"level": (show_level, 1), "beside": (show_beside, 4), "worth": (show_worth, 2)}
+PARTS = {
+    "level": (show_level, 1),
+    "beside": (show_beside, 4),
+    "line": (show_line, 4),
+    "worth": (show_worth, 2),
+}
 
 
 def main() -> int:

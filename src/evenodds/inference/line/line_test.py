@@ -320,7 +320,7 @@ def _result(
         n_experts=said.shape[1],
         shared_tolerance=statistic.shared_tolerance,
         smallest_margin=statistic.smallest_margin,
-        strata=_points(statistic, cases, slope, shares),
+        strata=_points(statistic, cases, slope, shares, len(said)),
         rungs=rungs,
         wider=_wider(statistic, cases.strata[: len(said)], said.mean(axis=1), worth),
         diagnostics=_checks(statistic, rungs, said, z),
@@ -450,10 +450,11 @@ def _experts_differ(said: FloatArray) -> Diagnostic | None:
 
 
 def _points(
-    statistic: LineStatistic, cases: Cases, slope: float, shares: FloatArray
+    statistic: LineStatistic, cases: Cases, slope: float, shares: FloatArray, n_answered: int
 ) -> tuple[Stratum, ...]:
     """Return the strata as the picture shows them."""
     strata = statistic.strata
+    judged = np.bincount(cases.strata[:n_answered], minlength=len(strata))
     edges = [0.0, *(float(edge) for edge in cases.edges), 1.0]
     given, stated = strata.positive / strata.n, strata.stated / strata.judged
     fitted = (1 - slope + statistic.estimate) / 2 + slope * shares
@@ -466,7 +467,7 @@ def _points(
             n_rows=float(strata.n[place]),
             given=float(given[place]),
             given_error=float(given_error[place]),
-            n_cases=int(strata.judged[place]),
+            n_cases=int(judged[place]),
             stated=float(stated[place]),
             stated_error=float(stated_error[place]),
             true=float(shares[place]),
