@@ -14,6 +14,7 @@ from evenodds.cli.output import Delivery, check_output, deliver, guarded, name_d
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evenodds.inference.audit.result import AuditTestResult
     from evenodds.inference.line.judged import JudgedCases
     from evenodds.inference.line.result import LineTestResult
     from evenodds.inference.results import Diagnostic
@@ -203,10 +204,14 @@ class ScoredRows:
     @property
     def labels(self) -> Any:
         """The given label of each row, as the file has it."""
+        return self.in_words(self.block.labels)
+
+    def in_words(self, positive: "FloatArray") -> Any:
+        """Return 0 and 1 as the labels of the file."""
         import numpy as np
 
         both = np.array([self.negative, self.positive], dtype=object)
-        return both[self.block.labels.astype(int)]
+        return both[positive.astype(int)]
 
 
 def read_scored(
@@ -372,23 +377,60 @@ def _refuse_other_data(read: ScoredRows, about: Any, judged: "JudgedCases", answ
 
 def judge_answers(
     read: ScoredRows, judged: "JudgedCases", *, alternative: Any, shared_tolerance: float | None
-) -> "LineTestResult":
-    """Test answers of either kind, and say what else is known of them."""
+) -> "LineTestResult | AuditTestResult":
+    """Test answers of either kind, and say what else is known of them.
+
+    Looked-up answers of one expert are read as an audit within strata, which is right whatever
+    flips depend on; rows with weights or groups are read by the line.
+    """
+    from evenodds.errors import InputError
+    from evenodds.inference.audit.audit_test import audit_test
     from evenodds.inference.line.line_test import line_test
 
-    result = line_test(
-        read.scores,
-        read.labels,
-        judged.cases,
-        judged.stated,
-        answers=judged.kind,
-        positive=read.positive,
-        alternative=alternative,
-        shared_tolerance=shared_tolerance,
-        sample_weight=read.block.weights,
-        groups=read.block.groups,
-    )
+    plain = read.block.weights is None and read.block.groups is None
+    result: LineTestResult | AuditTestResult
+    if judged.kind == "looked-up" and plain and len(judged.experts) == 1:
+        if shared_tolerance:
+            raise InputError(
+                "--shared-tolerance is for stated probabilities: what was looked up does not lean. "
+                "Leave it out."
+            )
+        said = judged.stated[:, 0]
+        _refuse_between(said)
+        result = audit_test(
+            read.in_words(said[said >= 0]),
+            read.labels,
+            strata=judged.cases,
+            scores=read.scores,
+            positive=read.positive,
+            alternative=alternative,
+        )
+    else:
+        result = line_test(
+            read.scores,
+            read.labels,
+            judged.cases,
+            judged.stated,
+            answers=judged.kind,
+            positive=read.positive,
+            alternative=alternative,
+            shared_tolerance=shared_tolerance,
+            sample_weight=read.block.weights,
+            groups=read.block.groups,
+        )
     return replace(result, diagnostics=(*result.diagnostics, *_notes(judged)))
+
+
+def _refuse_between(said: "FloatArray") -> None:
+    """Refuse looked-up answers that are no truth; nan is none yet."""
+    from evenodds.errors import InputError
+
+    between = said[(said > 0) & (said < 1) | (said < 0) | (said > 1)]
+    if len(between):
+        raise InputError(
+            f"an answer is {between[0]:g} but looked-up answers are 0 or 1: say --kind probability "
+            "for stated probabilities."
+        )
 
 
 def _notes(judged: "JudgedCases") -> "list[Diagnostic]":

@@ -161,7 +161,17 @@ def test_looked_up_answers_may_be_the_labels_themselves(world, sheet, filled, li
     by_name = line(names, "--format", "json", kind="looked-up").stdout
     by_number = line(filled(truth), "--format", "json", kind="looked-up").stdout
     assert by_name == by_number
-    assert json.loads(by_name)["answers"] == "looked-up"
+    assert json.loads(by_name)["method"] == "stratified"  # right whatever flips depend on
+
+
+def test_looked_up_answers_are_read_as_an_audit_of_the_same_cases(world, sheet, filled, line):
+    truth = world.true[sheet[0]["row"]]
+    said = json.loads(line(filled(truth), "--format", "json", kind="looked-up").stdout)
+    expected = eo.audit_test(truth, world.given, strata=sheet[1], scores=world.scores)
+    assert said["asymmetry"] == pytest.approx(expected.asymmetry, abs=1e-12)
+    refused = line(filled(truth), "--shared-tolerance", 0.05, kind="looked-up")
+    assert refused.exit_code == 2
+    assert "what was looked up does not lean" in refused.stderr
 
 
 def test_two_experts_are_two_columns_and_one_may_be_left_out(world, sheet, filled, line):
