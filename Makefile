@@ -50,6 +50,7 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.multiclass
 	$(BIN)/python -m tests.calibration.scores
 	$(BIN)/python -m tests.calibration.line
+	$(BIN)/python -m tests.calibration.line_learners
 	$(BIN)/python -m tests.calibration.stratified_audit
 
 signals: .venv/installed-dev
