@@ -35,7 +35,6 @@ from evenodds.inference.line.cases import (
     edges_of,
     read_scores,
     shares_of_cells,
-    usual_strata,
 )
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative, Reference
@@ -273,7 +272,7 @@ class ScoredRows:
     def of(cls, scores: FloatArray, noise: ClassConditionalNoise, n_rows: int) -> "ScoredRows":
         """Work out the flips of every cell, if they depend on the class alone."""
         slope = 1 - noise.alpha - noise.beta
-        inner = edges_of(scores, *usual_strata(n_rows))
+        inner = edges_of(scores, n_rows)
         step = cut(scores, inner)
         n = np.bincount(step).astype(float)
         true = np.clip((np.bincount(step, scores) / n - noise.beta) / slope, 0.0, 1.0)

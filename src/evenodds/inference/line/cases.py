@@ -247,7 +247,7 @@ def choose_cases(
             f"scores has {len(values):,} rows but {wanted} cases need at least {2 * wanted}: half "
             "of the rows must be left to count labels. Ask for fewer cases."
         )
-    edges = edges_of(values, *usual_strata(wanted, n_strata))
+    edges = edges_of(values, wanted, n_strata)
     strata = cut(values, edges)
     rng = np.random.default_rng(seed)
     weights = read_weights(sample_weight, len(values))
@@ -307,37 +307,41 @@ def cut(scores: FloatArray, edges: FloatArray) -> Ints:
     return strata.astype(np.intp)
 
 
-def usual_strata(n_cases: int, n_strata: int | None = None) -> tuple[int, int]:
-    """Return how many strata so many cases have, unless told, and the fewest rows of each."""
-    usual = int(np.clip(round(n_cases / CASES_PER_STRATUM) + 1, *USUAL_STRATA))
-    size = usual if n_strata is None else n_strata
-    return size, max(FEWEST_ROWS, 2 * n_cases // size)
+def _fewest_rows(n_cases: int, n_strata: int) -> int:
+    """Return the rows that every stratum needs: twice its cases, so that some are left to count."""
+    return max(FEWEST_ROWS, 2 * -(-n_cases // n_strata))
 
 
-def edges_of(scores: FloatArray, n_strata: int, fewest: int) -> FloatArray:
+def edges_of(scores: FloatArray, n_cases: int, wished: int | None = None) -> FloatArray:
     """Return where strata end: even steps of the score that hold enough rows, or quantiles."""
+    usual = int(np.clip(round(n_cases / CASES_PER_STRATUM) + 1, *USUAL_STRATA))
+    n_strata = usual if wished is None else wished
     steps = np.linspace(FIRST_STEP, LAST_STEP, n_strata - 1) if n_strata > 2 else np.array([0.5])
-    kept = _joined(scores, steps, fewest)
+    kept = _joined(scores, steps, n_cases)
     if len(kept) + 1 < min(FEWEST_STEPS, n_strata):
         quantiles = np.unique(np.quantile(scores, np.arange(1, n_strata) / n_strata))
-        kept = _joined(scores, quantiles[quantiles > scores.min()], fewest)
+        kept = _joined(scores, quantiles[quantiles > scores.min()], n_cases)
     if not len(kept):
         distinct = len(np.unique(scores))
         raise InputError(
             f"the scores cannot be divided: they have {distinct:,} distinct "
-            f"value{'s' * (distinct != 1)}, and two strata of {fewest} rows each are needed. A "
-            "score that is the same for every row knows nothing of the labels."
+            f"value{'s' * (distinct != 1)}, and {n_cases} cases need two strata of "
+            f"{_fewest_rows(n_cases, 2)} rows each. Ask for fewer cases; a score that is the same "
+            "for every row knows nothing of the labels."
         )
     return kept
 
 
-def _joined(scores: FloatArray, edges: FloatArray, fewest: int) -> FloatArray:
-    """Return edges without those that leave a stratum with too few rows, the smallest first."""
+def _joined(scores: FloatArray, edges: FloatArray, n_cases: int) -> FloatArray:
+    """Return edges without those that leave a stratum with too few rows, the smallest first.
+
+    The fewer strata are left, the more cases each of them has, and the more rows it needs.
+    """
     kept = list(edges)
     while kept:
         sizes = np.bincount(cut(scores, np.array(kept)), minlength=len(kept) + 1)
         smallest = int(sizes.argmin())
-        if sizes[smallest] >= fewest:
+        if sizes[smallest] >= _fewest_rows(n_cases, len(sizes)):
             break
         # Ends join inwards; others the smaller of their neighbours.
         below = smallest == len(kept) or (

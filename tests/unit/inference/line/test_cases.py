@@ -119,7 +119,7 @@ def test_other_scores_are_refused(scores):
         (
             np.full(500, 0.3),
             {},
-            "cannot be divided: they have 1 distinct value, and two strata of 24",
+            "cannot be divided: they have 1 distinct value, and 60 cases need two strata of 60 rows",
         ),
         (np.linspace(0, 1, 50), {}, "has 50 rows but 60 cases need at least 120"),
         (np.linspace(0, 2, 500), {}, "must lie between 0 and 1 but row 250 has 1.00"),
@@ -200,3 +200,12 @@ def test_a_record_by_score_alone_is_written_as_ever(scores, tmp_path):
 def test_what_cannot_be_drawn_by_label_is_refused(scores, given, settings, message):
     with pytest.raises(eo.InputError, match=message):
         eo.choose_cases(scores, **{"given": given, **settings})
+
+
+def test_strata_that_were_joined_still_keep_half_of_their_rows():
+    """Fewer strata have more cases each: a small one at the end must not be judged as a whole."""
+    rng = np.random.default_rng(4)
+    scores = np.r_[rng.uniform(0.01, 0.09, 31), rng.uniform(0.3, 0.7, 1500)]
+    cases = eo.choose_cases(scores, n_cases=120)
+    left = np.bincount(cases.strata_of(scores)) - np.bincount(cases.strata)
+    assert (left >= np.bincount(cases.strata) - 1).all()
