@@ -119,7 +119,7 @@ def test_other_scores_are_refused(scores):
         (
             np.full(500, 0.3),
             {},
-            "cannot be divided: they have 1 distinct value, and 60 cases need two strata of 60 rows",
+            "they have 1 distinct value, and 60 cases need two strata of 60 rows each",
         ),
         (np.linspace(0, 1, 50), {}, "has 50 rows but 60 cases need at least 120"),
         (np.linspace(0, 2, 500), {}, "must lie between 0 and 1 but row 250 has 1.00"),
