@@ -80,7 +80,8 @@ def default_shared_tolerance(stated: FloatArray, tolerance: FloatArray) -> float
     if not uncertain.any():
         return 0.0
     room = (np.minimum(stated, 1 - stated) - tolerance)[uncertain].min()
-    return float(max(min(np.median(tolerance[uncertain]), MOST_OF_THE_ROOM * room), 0.0))
+    usual = np.median(np.minimum(tolerance[uncertain], 1.0))  # a sum of wider ones may overflow
+    return float(max(min(usual, MOST_OF_THE_ROOM * room), 0.0))
 
 
 def check_tolerances(tolerance: Any, shared_tolerance: Any) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import evenodds as eo
 from evenodds.validation import (
     check_between,
     check_choice,
@@ -166,3 +167,8 @@ def test_a_number_beyond_all_floats_is_not_finite(refused):
 
 def test_long_names_share_the_room():
     assert len(join_quoted(["x" * 5000] * 9)) < 300
+
+
+def test_a_tolerance_without_bounds_is_refused_and_does_not_overflow():
+    with pytest.raises(eo.InputError, match="tolerance is 1e\\+308 but must be at least 0"):
+        eo.Anchors(np.zeros((4, 2)), tolerance=1e308)
