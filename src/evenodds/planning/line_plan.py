@@ -2,14 +2,21 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from evenodds.errors import InputError
-from evenodds.inference.line.cases import FEWEST_CASES, Answers, choose_cases, cut, read_scores
+from evenodds.inference.line.cases import (
+    FEWEST_CASES,
+    Answers,
+    check_answers,
+    choose_cases,
+    cut,
+    read_scores,
+)
 from evenodds.inference.line.likelihood import LEAST_DISPERSION, LineStatistic, Strata
 from evenodds.inference.line.line_test import DEFAULT_SHARED_TOLERANCE
 from evenodds.inference.profile import Alternative
@@ -17,7 +24,7 @@ from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.power import ASYMMETRIES_TRIED, first_reached, leaning, smallest
 from evenodds.rows.labels import read_labels
-from evenodds.validation import FloatArray, check_between, check_choice, check_whole
+from evenodds.validation import FloatArray, check_between, check_whole
 
 Unknown = Literal["cases", "asymmetry", "power"]
 
@@ -185,7 +192,7 @@ def line_plan(
     values = read_scores(scores)
     if len(labels) != len(values):
         raise InputError(f"y has {len(labels):,} labels but there are {len(values):,} scores.")
-    kind: Answers = check_choice(answers, "answers", get_args(Answers))  # type: ignore[assignment]
+    kind = check_answers(answers)
     tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance
     spread = USUAL_DISPERSION[kind] if dispersion is None else dispersion
     question = _Question(

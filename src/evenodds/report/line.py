@@ -7,6 +7,7 @@ from evenodds.inference.contour.contour_test import list_noise
 from evenodds.inference.line.result import LineTestResult
 from evenodds.planning.line_plan import LinePlan
 from evenodds.report import wording
+from evenodds.report.plan import QUESTIONS
 from evenodds.report.sheet import (
     Assumption,
     Caption,
@@ -25,13 +26,7 @@ RUNGS: Final = {
     "uniform": "uniform noise (a line through the centre)",
     "class-conditional": "two flip rates (any line)",
 }
-
-
-PLANNED: Final = {
-    "cases": "How many cases should be judged?",
-    "asymmetry": "How small an asymmetry could be found?",
-    "power": "How likely is the asymmetry to be found?",
-}
+PLANNED: Final = {**QUESTIONS, "cases": "How many cases should be judged?"}
 
 
 def line_sheet(result: LineTestResult, view: View) -> Sheet:
@@ -64,12 +59,12 @@ def line_sheet(result: LineTestResult, view: View) -> Sheet:
         python=_python(result),
         words=wording.explained(*wording.NOISES, *wording.OUTCOMES),
         holds="counts of rows and means of answers in each stratum, no rows",
-        pictures={
+        pictures={}
+        if result.withheld
+        else {
             "line": SheetPicture("Do labels and answers lie on a line, and where?", line_caption),
-            **wording.profile_pictures("test", "numbers are withheld" if result.withheld else ""),
-        }
-        if not result.withheld
-        else {},
+            **wording.profile_pictures("test", ""),
+        },
     )
 
 

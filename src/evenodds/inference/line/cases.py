@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from evenodds.errors import InputError
 from evenodds.files import whole_file
 from evenodds.rows.labels import read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, as_array, check_vector, check_whole
+from evenodds.validation import FloatArray, as_array, check_choice, check_vector, check_whole
 
 Answers = Literal["probability", "looked-up"]
 
@@ -273,6 +273,12 @@ def choose_cases(
         scores_hash=hash_of(values),
         given_hash=None if labelled is None else hash_of_labels(labelled),
     )
+
+
+def check_answers(value: Any, name: str = "answers") -> Answers:
+    """Return a checked kind of answers."""
+    kind: Answers = check_choice(value, name, get_args(Answers))  # type: ignore[assignment]
+    return kind
 
 
 def read_scores(scores: ArrayLike) -> FloatArray:

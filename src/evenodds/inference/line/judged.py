@@ -4,17 +4,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.inference.line.cases import Answers, Cases
+from evenodds.inference.line.cases import Answers, Cases, check_answers
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.labels import plain
 from evenodds.rows.open_table import open_table
-from evenodds.validation import FloatArray, check_choice, check_column, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 SCHEMA_VERSION = 1
 # Columns of a sheet: the number of a row, and answers, of each expert where there are several.
@@ -170,9 +170,7 @@ class JudgedCases:
     @classmethod
     def _of_record(cls, record: dict[str, Any], path: str | Path) -> "JudgedCases":
         cases = Cases.from_dict(record["cases"], f"the draw in {path}")
-        kind: Answers = check_choice(  # type: ignore[assignment]
-            record["kind"], f"the kind of answers in {path}", get_args(Answers)
-        )
+        kind = check_answers(record["kind"], f"the kind of answers in {path}")
         try:
             answers = {str(name): np.array(said, float) for name, said in record["answers"].items()}
             repeats = tuple(

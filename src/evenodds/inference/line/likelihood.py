@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import fdtrc, ndtri, stdtr, xlogy
 
 from evenodds.inference.line.cases import Ints
+from evenodds.inference.line.result import RUNGS, LineRung
 from evenodds.inference.profile import EXACT_LEVELS, EXACT_MARGINS, Profile
 from evenodds.validation import FloatArray
 
@@ -386,16 +387,7 @@ def normal_of_t(root: FloatArray, freedom: float | FloatArray) -> FloatArray:
     return np.asarray(-np.sign(root) * ndtri(tail))
 
 
-@dataclass(frozen=True, slots=True)
-class RungTest:
-    """Whether a rung of the ladder fits: against shares that lie anywhere."""
-
-    statistic: float
-    df: int
-    pvalue: float
-
-
-def ladder(strata: Strata) -> dict[str, RungTest]:
+def ladder(strata: Strata) -> tuple[LineRung, ...]:
     """Test the diagonal (clean), a line through the centre (uniform) and any line.
 
     A label moves the scores, and so the strata, of rows of other folds. Within a fold labels are
@@ -408,13 +400,15 @@ def ladder(strata: Strata) -> dict[str, RungTest]:
     uniform = fit_lines(strata, np.zeros(1)).log_likelihood
     line = LineStatistic.of(strata).best.log_likelihood
     size = len(strata)
-    rungs = {"clean": (clean, size), "uniform": (uniform, size - 1)}
-    rungs["class-conditional"] = (line, size - 2)
-    return {
-        name: _rung(max(2 * float(free - height[0]), 0.0), df, float(strata.freedom))
-        for name, (height, df) in rungs.items()
-        if df > 0
-    }
+    heights = clean, uniform, line
+    # An F of very many degrees of freedom is a chi-squared over its own.
+    freedom = min(float(strata.freedom), 1e9)
+    found = []
+    for noise, height, df in zip(RUNGS, heights, range(size, 0, -1), strict=False):
+        statistic = max(2 * float(free - height[0]), 0.0)
+        pvalue = float(fdtrc(df, freedom, statistic / df))
+        found.append(LineRung(noise=noise, statistic=statistic, df=df, pvalue=pvalue))
+    return tuple(found)
 
 
 def _free_log_likelihood(strata: Strata) -> float:
@@ -423,12 +417,6 @@ def _free_log_likelihood(strata: Strata) -> float:
     labels = xlogy(strata.positive, given) + xlogy(strata.n - strata.positive, 1 - given)
     statements = xlogy(strata.stated, share) + xlogy(strata.judged - strata.stated, 1 - share)
     return float((labels + statements / strata.dispersion).sum())
-
-
-def _rung(statistic: float, df: int, freedom: float) -> RungTest:
-    # An F of very many degrees of freedom is a chi-squared over its own.
-    pvalue = float(fdtrc(df, min(freedom, 1e9), statistic / df))
-    return RungTest(statistic, df, pvalue)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

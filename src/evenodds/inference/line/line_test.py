@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from evenodds.errors import InputError
 from evenodds.inference.contour.ladder import Contours, Estimates, wider_noise
 from evenodds.inference.contour.result import Wider
 from evenodds.inference.line.by_label import strata_by_label
-from evenodds.inference.line.cases import Answers, Cases, Ints
+from evenodds.inference.line.cases import Answers, Cases, Ints, check_answers
 from evenodds.inference.line.likelihood import (
     FOLDS,
     SHARE_FLOOR,
@@ -27,7 +27,7 @@ from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import Diagnostic, check_alternative
 from evenodds.rows.labels import Labels, read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, as_array, check_between, check_choice
+from evenodds.validation import FloatArray, as_array, check_between
 
 DEFAULT_SHARED_TOLERANCE = {"probability": 0.05, "looked-up": 0.0}
 # Guesses dressed as truth: an expert who states probabilities states more than these.
@@ -117,7 +117,7 @@ def line_test(
     given label count by the rows of their label, as many as would give the same variance if
     drawn from the stratum at random.
     """
-    kind: Answers = check_choice(answers, "answers", get_args(Answers))  # type: ignore[assignment]
+    kind = check_answers(answers)
     asked = check_alternative(alternative)
     strata_of_rows = cases.strata_of(scores)
     labels = read_labels(y, positive)
@@ -298,10 +298,7 @@ def _result(
             "asymmetries of very different size fit these answers alike: judge more cases, or make "
             "a score that tells the classes apart better"
         )
-    rungs = tuple(
-        LineRung(noise=name, statistic=found.statistic, df=found.df, pvalue=found.pvalue)  # type: ignore[arg-type]
-        for name, found in ladder(strata).items()
-    )
+    rungs = ladder(strata)
     z = profile.at_zero
     return LineTestResult(
         statistic=z,

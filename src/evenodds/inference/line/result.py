@@ -9,6 +9,9 @@ from evenodds.inference.profile import Alternative, Profile, Reference, pvalue_o
 from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
 from evenodds.validation import check_between
 
+# The ladder, the narrowest noise first: each leaves one more degree of freedom to a line.
+RUNGS: tuple[Noise, ...] = ("clean", "uniform", "class-conditional")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
