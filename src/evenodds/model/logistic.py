@@ -10,7 +10,7 @@ found from its extremes; a combination by linear programming (Konis 2007).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
@@ -18,7 +18,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import ConvergenceError, InputError, RankError, SeparationError
-from evenodds.model.newton import Evaluation, Optimum, Pilot, Sample, chord, guided_newton, newton
+from evenodds.model.newton import (
+    Evaluation,
+    Optimum,
+    Pilot,
+    Sample,
+    chord,
+    guided_newton,
+    newton,
+    quasi_newton,
+)
 from evenodds.model.noisy_likelihood import NoisyPoint, weighted_residuals
 from evenodds.model.sums import (
     FAR_FROM_ZERO,
@@ -225,6 +234,12 @@ class LogisticProblem:
     rows: Rows
     scaling: Scaling
 
+    def curvature(self, coefficients: FloatArray) -> float:
+        """Return the mean curvature of a row (one cheap pass)."""
+        curve = self.scaling.rescaled(coefficients)
+        total = self.rows.totals(partial(_curvature, curve, self.scaling.shift))[0]
+        return float(total) / self.rows.total_weight
+
     def score(self, coefficients: FloatArray) -> FloatArray:
         """Return the first derivative (one cheap pass)."""
         empty = Score(self.scaling.rescaled(coefficients), self.scaling.shift)
@@ -243,6 +258,13 @@ class LogisticProblem:
         )
 
 
+def _curvature(coefficients: FloatArray, shift: FloatArray | None, block: Block) -> tuple[float]:
+    fitted = probabilities(shifted(block.features, shift), coefficients)
+    fitted *= 1 - fitted
+    weigh(block, fitted)
+    return (float(fitted.sum()),)
+
+
 def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
     """Measure the columns; return the problem and a least-squares start.
 
@@ -253,11 +275,17 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
     RankError
         If a column is constant or repeats others.
     """
+    problem, start, _ = _measured(rows)
+    return problem, start
+
+
+def _measured(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments]:
+    """Return the problem, a least-squares start and the moments of the columns."""
     moments, shift = measure_columns(rows)
     refuse_repeats(rows, moments, shift)
     scaling = Scaling.by(shift, moments.spreads)
     start = _least_squares_start(moments)
-    return LogisticProblem(rows, scaling), start / scaling.factors
+    return LogisticProblem(rows, scaling), start / scaling.factors, moments
 
 
 def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None) -> None:
@@ -353,6 +381,13 @@ MANY_ROWS = 128_000
 # Either sample must have this many rows in all, and this many a parameter.
 SAMPLE_ROWS = 2000
 SAMPLE_ROWS_A_PARAMETER = 40
+# From this many columns on a curvature costs far more than a score. A sample there is at most one
+# row in so many, and serves if it has so many rows, and so many of either label, a parameter.
+WIDE = 100
+WIDE_THINNING = 8
+FEWEST_ROWS_A_PARAMETER = 15
+FEWEST_LABELS = 5
+LAST_WIDE_STEP = 1e-7
 # Newton on overlapping data needs far fewer; more hint at separation.
 SUSPICIOUSLY_MANY_ITERATIONS = 15
 SAMPLE_SEED = 20210303
@@ -539,6 +574,10 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
     climbed = _climb_many_rows(rows)
     if climbed is not None:
         return climbed
+    if rows.n_features >= WIDE and not rows.costly:
+        problem, optimum = _climb_wide(rows)
+        if optimum.converged:
+            return problem, optimum
     problem, start = set_up(rows)
     optimum = newton(problem, start)
     if not optimum.converged or optimum.n_iterations > SUSPICIOUSLY_MANY_ITERATIONS:
@@ -550,6 +589,44 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
             "rows where the classes overlap."
         )
     return problem, optimum
+
+
+def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum]:
+    """Climb where a curvature costs far more than a score: one of them, at the end.
+
+    Until then the Gram of the columns serves, times the mean curvature; with many rows a
+    sample lends its own curvature, and the place to start from.
+    """
+    lent = _lent_by_sample(rows)
+    if lent is None:
+        problem, start, moments = _measured(rows)
+        gram = problem.scaling.rescaled(moments.gram())
+        near, n_steps = quasi_newton(problem, start, gram * problem.curvature(start))
+    else:
+        scaling, start, information = lent
+        problem = LogisticProblem(rows, scaling)
+        near, n_steps = quasi_newton(problem, start, information)
+    last = newton(problem, near, last_step=LAST_WIDE_STEP)
+    return problem, replace(last, n_iterations=last.n_iterations + n_steps)
+
+
+def _lent_by_sample(rows: Rows) -> tuple[Scaling, FloatArray, FloatArray] | None:
+    """Return scale, optimum and curvature of a sample; None if it has too few rows of a label."""
+    n_parameters = rows.n_features + 1
+    step = max(WIDE_THINNING, rows.n_rows // (SAMPLE_ROWS_A_PARAMETER * n_parameters))
+    if rows.n_rows // step < FEWEST_ROWS_A_PARAMETER * n_parameters:
+        return None
+    sample = rows.peeked(sampling_step(rows, step), np.random.default_rng(SAMPLE_SEED))
+    try:
+        problem, start, moments = _measured(sample)
+    except InputError:  # perhaps of the sample alone: all rows are looked at next
+        return None
+    if min(moments.labels, moments.weight - moments.labels) < FEWEST_LABELS * n_parameters:
+        return None
+    gram = problem.scaling.rescaled(moments.gram())
+    near, _ = quasi_newton(problem, start, gram * problem.curvature(start))
+    information = problem.evaluate(near).information * (rows.total_weight / moments.weight)
+    return problem.scaling, near, information
 
 
 def _shifted_curve(

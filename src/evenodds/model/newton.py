@@ -20,6 +20,8 @@ LAST_STEP = 1e-10
 # error shrinks with that root, and ends right to 2e-8.
 LAST_CHORD_STEP = 2e-8
 MAX_ITERATIONS = 40
+# Passes of the score alone that may fail to halve the step before Newton goes on.
+MAX_SLOW_STEPS = 8
 MAX_HALVINGS = 30
 MAX_BENDS = 12
 BENT_ENOUGH = 1e-6
@@ -149,6 +151,41 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
         inverse = with_secant(inverse, step, score - next_score)
         coefficients, score, previous_size = coefficients + step, next_score, size
     return None
+
+
+def quasi_newton(
+    problem: Likelihood, start: FloatArray, information: FloatArray
+) -> tuple[FloatArray, int]:
+    """Return a point next to the optimum and the steps to it, by passes of the score only.
+
+    `information` need only have the right shape, such as the Gram of the columns times a mean
+    curvature: secants correct it along the way. Where steps stop shrinking the point reached is
+    returned, for Newton to go on from.
+    """
+    inverse: FloatArray = np.linalg.inv(information).astype(np.float64)
+    coefficients, score = start, problem.score(start)
+    best, slow = np.inf, 0
+    for n_steps in range(MAX_ITERATIONS):
+        step = inverse @ score
+        slope = float(score @ step)
+        if not slope >= 0:
+            break
+        size = float(np.sqrt(slope / information[0, 0]))
+        slow = slow + 1 if size > best / 2 else 0
+        if slow > MAX_SLOW_STEPS:
+            break
+        if size <= 2 * LAST_CHORD_STEP:
+            return coefficients + step, n_steps + 1
+        best = min(size, best)
+        next_score = problem.score(coefficients + step)
+        for _ in range(MAX_HALVINGS):
+            if next_score @ step > OVERSHOT * slope:
+                break
+            step, slope = step / 2, slope / 2
+            next_score = problem.score(coefficients + step)
+        inverse = with_secant(inverse, step, score - next_score)
+        coefficients, score = coefficients + step, next_score
+    return coefficients, n_steps
 
 
 def guided_newton(problem: Likelihood, pilot: Pilot) -> Optimum | None:

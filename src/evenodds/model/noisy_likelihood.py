@@ -16,7 +16,7 @@ import numpy as np
 
 from evenodds.errors import AnchorError
 from evenodds.model.newton import Evaluation
-from evenodds.model.sums import Scaling, Sums, WeightedGram, fetch, shifted, weigh
+from evenodds.model.sums import Scaling, Sums, WeightedGram, shifted, weigh
 from evenodds.rows.base import Block, Rows, sampling_step
 from evenodds.validation import FloatArray
 
@@ -262,7 +262,6 @@ def weighted_residuals(
 
 def squeezed(features: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Return the logistic curve of the linear predictor, flat beyond `FLAT_BEYOND`."""
-    fetch(features)
     linear = features @ coefficients[1:]
     linear += coefficients[0]
     np.clip(linear, -FLAT_BEYOND, FLAT_BEYOND, out=linear)

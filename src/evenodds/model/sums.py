@@ -25,8 +25,6 @@ SYMMETRIC_PRODUCT_FROM = 40
 LONG_WAY_UP_TO = 4
 # A piece of a block of this size and its scaled copy stay in the cache between two products.
 PIECE_BYTES = 384 * 1024
-# From this width on a block is scanned before it is multiplied.
-FETCHED_FROM = 64
 
 
 class Sums:
@@ -145,20 +143,9 @@ def unshifted(coefficients: FloatArray, shift: FloatArray | None) -> FloatArray:
     return moved
 
 
-def fetch(features: FloatArray) -> None:
-    """Bring a wide block into the cache by a plain scan.
-
-    The product of a wide block and a vector reads memory out of step, at about a third of
-    the speed of a scan; after one it works from the cache.
-    """
-    if features.shape[1] >= FETCHED_FROM:
-        features.max()
-
-
 def probabilities(features: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Return the logistic curve of the linear predictor; overflow to 0 is meant."""
     # Written out: scipy.special.expit is several times slower on a block in cache.
-    fetch(features)
     linear = features @ coefficients[1:]
     linear += coefficients[0]
     np.negative(linear, out=linear)
@@ -311,6 +298,14 @@ class ColumnMoments:
             labels=sums.labels,
             by_label=sums.features_by_label - means * sums.labels,
         )
+
+    def gram(self) -> FloatArray:
+        """Return ``[1, X]' W [1, X]`` of the shifted columns."""
+        weight, sums = self.weight, self.weight * self.means
+        full = np.empty((len(sums) + 1, len(sums) + 1))
+        full[0, 0], full[0, 1:], full[1:, 0] = weight, sums, sums
+        full[1:, 1:] = self.products + np.outer(sums, self.means)
+        return full
 
     @property
     def spreads(self) -> FloatArray:

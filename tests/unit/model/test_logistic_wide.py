@@ -1,0 +1,115 @@
+"""Wide tables are climbed by scores, with one curvature at the end: the fit is the same."""
+
+import numpy as np
+import pytest
+from tests.unit.model.test_newton import Hill
+
+from evenodds import InputError, fit_logistic
+from evenodds.errors import RankError
+from evenodds.model import logistic
+from evenodds.model.newton import quasi_newton
+from evenodds.rows.read import read_data
+
+
+def table(kind, n_rows, n_columns, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns))
+    log_odds = X @ rng.normal(size=n_columns) * 1.5 / np.sqrt(n_columns)
+    if kind == "far":
+        X += 1e5
+    elif kind == "skewed":
+        X = np.exp(X)
+    elif kind == "alike":
+        X = 0.3 * X + rng.normal(size=(n_rows, 1))
+    elif kind == "rare":
+        log_odds -= 3.0
+    elif kind == "steep":
+        log_odds *= 2
+    return X, (rng.random(n_rows) < 1 / (1 + np.exp(-log_odds))).astype(int)
+
+
+def both_ways(monkeypatch, X, y, **how):
+    wide = fit_logistic(X, y, **how)
+    monkeypatch.setattr(logistic, "WIDE", 10**9)
+    return wide, fit_logistic(X, y, **how)
+
+
+@pytest.mark.parametrize("kind", ["plain", "far", "skewed", "alike", "rare", "steep"])
+@pytest.mark.parametrize("n_rows", [2_500, 16_000])
+def test_the_fit_is_newtons(monkeypatch, kind, n_rows):
+    wide, plain = both_ways(monkeypatch, *table(kind, n_rows, 120))
+    spread = np.sqrt(plain.covariance.diagonal())
+    assert np.abs((wide.coefficients - plain.coefficients) / spread).max() < 1e-8
+    np.testing.assert_allclose(wide.covariance.diagonal(), plain.covariance.diagonal(), rtol=2e-7)
+    assert wide.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-12)
+
+
+def test_weights_count(monkeypatch):
+    X, y = table("plain", 16_000, 100)
+    weights = np.random.default_rng(1).integers(0, 4, len(y))
+    wide, plain = both_ways(monkeypatch, X, y, sample_weight=weights)
+    np.testing.assert_allclose(wide.coefficients, plain.coefficients, atol=1e-10)
+
+
+def test_one_curvature_of_all_rows_is_enough(monkeypatch):
+    X, y = table("plain", 16_000, 120)
+    evaluated = []
+    whole = logistic.LogisticProblem.evaluate
+
+    def counted(problem, coefficients):
+        evaluated.append(problem.rows.n_rows)
+        return whole(problem, coefficients)
+
+    monkeypatch.setattr(logistic.LogisticProblem, "evaluate", counted)
+    fit_logistic(X, y)
+    assert evaluated == [2_000, 16_000]
+
+
+def test_a_column_that_is_constant_in_the_sample_alone_is_fitted(monkeypatch):
+    X, y = table("plain", 16_000, 120)
+    X[:, 7] = 0
+    X[np.random.default_rng(2).choice(len(X), 30, replace=False), 7] = 1
+    wide, plain = both_ways(monkeypatch, X, y)
+    np.testing.assert_allclose(wide.coefficients, plain.coefficients, atol=1e-9)
+
+
+def test_what_is_wrong_is_said_of_all_rows():
+    X, y = table("plain", 16_000, 120)
+    X[::2, 3] = np.nan
+    with pytest.raises(InputError, match="8000 missing values, the first in row 0, column 3"):
+        fit_logistic(X, y)
+    X[:, 3] = X[:, 4] - X[:, 5]
+    with pytest.raises(RankError, match="columns 3, 4, 5 of X repeat each other"):
+        fit_logistic(X, y)
+
+
+def test_separated_labels_are_named():
+    X, _ = table("plain", 700, 100)
+    with pytest.raises(InputError, match="together separate the labels"):
+        fit_logistic(X, X.sum(axis=1) > 0)
+
+
+def test_too_few_of_a_label_in_the_sample_take_the_gram_of_all_rows():
+    X, y = table("rare", 16_000, 120)
+    kept = np.r_[np.flatnonzero(y == 1)[:200], np.flatnonzero(y == 0)]
+    assert logistic._lent_by_sample(read_data(X[kept], y[kept])) is None
+
+
+def test_a_climb_by_scores_stops_next_to_the_top():
+    hill = Hill([1.0, -2.0])
+    reached, n_steps = quasi_newton(hill, np.zeros(2), np.eye(2))
+    np.testing.assert_allclose(reached, hill.top, atol=1e-6)
+    assert 2 < n_steps < 20
+    assert hill.n_full == 0
+
+
+def test_a_climb_by_scores_that_creeps_hands_over():
+    class Creeping(Hill):
+        def score(self, x):
+            super().score(x)
+            return np.exp(-x)  # no top
+
+    hill = Creeping([0.0, 0.0])
+    reached, n_steps = quasi_newton(hill, np.zeros(2), np.eye(2))
+    assert np.isfinite(reached).all()
+    assert n_steps < 40
