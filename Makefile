@@ -5,7 +5,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-floors lint bench bench-data fuzz calibration signals clean
+.PHONY: demo test test-floors lint bench bench-data bench-device fuzz calibration signals clean
 
 demo: .venv/installed
 	$(BIN)/evenodds demo
@@ -29,6 +29,9 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.noise_aware
 	$(BIN)/python -m benchmarks.local
 	$(BIN)/python -m benchmarks.paper_grid
+
+bench-device: .venv/installed-gpu
+	$(BIN)/python -m benchmarks.device
 
 bench-data: .venv/installed-bench
 	$(BIN)/python -m benchmarks.streaming
@@ -64,6 +67,12 @@ signals: .venv/installed-dev
 
 .venv/installed-%: .venv/installed
 	$(PIP) -e '.[$*]'
+	touch $@
+
+# Tests of rows on a device run on torch's own processor code; this release comes without CUDA where
+# an index has such a build.
+.venv/installed-dev: .venv/installed
+	$(PIP) -e '.[dev,gpu]' torch==2.13.0
 	touch $@
 
 .venv-floors/installed: pyproject.toml .venv/installed

@@ -143,6 +143,10 @@ def as_array(values: Any) -> NDArray[Any]:
             return np.asarray(values.data)
         kept = values if values.dtype.kind == "f" else values.astype(object)
         return np.ma.filled(kept, np.nan)
+    if hasattr(values, "detach"):  # a tensor of torch
+        values = values.detach().cpu().numpy()
+    elif type(values).__module__.startswith("cupy"):
+        values = values.get()
     array = np.asarray(values)
     if isinstance(values, np.ndarray) or array.dtype.kind != "f":
         return array

@@ -92,6 +92,7 @@ def asymmetry_test(
     probabilities: str | None = None,
     missing: Missing = "refuse",
     audit: Audit | None = None,
+    device: str | None = None,
 ) -> AsymmetryTestResult:
     r"""Test whether the labels of one class are flipped more often than the other's.
 
@@ -105,7 +106,7 @@ def asymmetry_test(
         Features, without an intercept column. Columns of text become one 0/1 column a level.
         A path, a list of paths, a folder or a glob names a table (CSV, TSV, Parquet, Feather,
         .npy, .npz), which may be larger than memory. Dask arrays and data frames are summed
-        where their partitions are.
+        where their partitions are, tensors of torch and arrays of CuPy on their device.
     y : array-like of shape (n_rows,) or str
         The given labels: 0/1, -1/+1, bool or two strings; or the name of their column in X.
     anchors : Anchors
@@ -141,6 +142,8 @@ def asymmetry_test(
         What to do with rows that lack a value; the result says how many were dropped.
     audit : Audit, optional
         Rows whose true label was looked up, as more evidence; with it, anchors may be left out.
+    device : str, optional
+        Where torch is to hold and sum the rows of an array or a file, such as "cuda".
 
     Returns
     -------
@@ -213,6 +216,7 @@ def asymmetry_test(
         formula=formula,
         probabilities=probabilities,
         missing=missing,
+        device=device,
     )
     return run_on_rows(rows, Known(known, _read_audit(audit)), settings, checked_alternative)
 

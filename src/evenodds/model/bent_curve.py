@@ -200,7 +200,7 @@ class BendingDesign:
         base, columns = self.of(block.features)
         weighted = (block.labels - base - columns @ added) / (base * (1 - base))
         weigh(block, weighted)
-        return columns * weighted[:, None]
+        return np.asarray(columns * weighted[:, None])
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from evenodds.model.sums import (
     ShiftedCurve,
     Sums,
     WeightedGram,
+    counts_of,
     probabilities,
     shifted,
     weigh,
@@ -164,7 +165,7 @@ class Frame:
         rows = _counted(block)
         scaled = (block.features[rows] - self.centre) / self.half_width
         design = np.column_stack([np.ones(len(scaled)), scaled])
-        return design * (2 * block.labels[rows] - 1)[:, None]
+        return np.asarray(design * (2 * block.labels[rows] - 1)[:, None])
 
     def disagreements(self, direction: FloatArray, block: Block) -> tuple[int]:
         """Return how many rows of a block a direction puts on the wrong side."""
@@ -216,7 +217,7 @@ def _counted(block: Block) -> NDArray[np.bool_]:
     """Return which rows of a block have weight."""
     if block.weights is None:
         return np.ones(len(block.labels), dtype=bool)
-    return block.weights > 0
+    return np.asarray(block.weights > 0)
 
 
 # Share of a column's variance not explained by the others below which it counts as a repeat.
@@ -235,10 +236,12 @@ class LogisticProblem:
     scaling: Scaling
 
     def curvature(self, coefficients: FloatArray) -> float:
-        """Return the mean curvature of a row (one cheap pass)."""
+        """Return the mean curvature of a row, from some thousand of them."""
         curve = self.scaling.rescaled(coefficients)
-        total = self.rows.totals(partial(_curvature, curve, self.scaling.shift))[0]
-        return float(total) / self.rows.total_weight
+        step = max(1, self.rows.n_rows // SAMPLE_ROWS)
+        some = self.rows.peeked(step, np.random.default_rng(SAMPLE_SEED))
+        total, weight = some.totals(partial(_curvature, curve, self.scaling.shift))
+        return float(total) / weight
 
     def score(self, coefficients: FloatArray) -> FloatArray:
         """Return the first derivative (one cheap pass)."""
@@ -258,11 +261,14 @@ class LogisticProblem:
         )
 
 
-def _curvature(coefficients: FloatArray, shift: FloatArray | None, block: Block) -> tuple[float]:
+def _curvature(
+    coefficients: FloatArray, shift: FloatArray | None, block: Block
+) -> tuple[float, float]:
+    """Return the sum of curvatures of the rows of a block, and their weight."""
     fitted = probabilities(shifted(block.features, shift), coefficients)
     fitted *= 1 - fitted
     weigh(block, fitted)
-    return (float(fitted.sum()),)
+    return float(fitted.sum()), float(counts_of(block).sum())
 
 
 def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
@@ -466,6 +472,7 @@ def fit_logistic(
     formula: str | None = None,
     probabilities: str | None = None,
     missing: Missing = "refuse",
+    device: str | None = None,
 ) -> LogisticFit:
     """Fit logistic regression by exact maximum likelihood, without a penalty.
 
@@ -475,7 +482,8 @@ def fit_logistic(
         Features, without an intercept column. Columns may be on any scale; columns of text
         become one 0/1 column a level. A path, a list of paths, a folder or a glob names a
         table (CSV, TSV, Parquet, Feather, .npy, .npz), which may be larger than memory.
-        Dask arrays and data frames are summed where their partitions are.
+        Dask arrays and data frames are summed where their partitions are, tensors of torch
+        and arrays of CuPy on their device.
     y : array-like of shape (n_rows,) or str
         0/1, -1/+1, bool or two strings; or the name of their column in X.
     positive : object, optional
@@ -494,6 +502,8 @@ def fit_logistic(
         feature.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value.
+    device : str, optional
+        Where torch is to hold and sum the rows of an array or a file, such as "cuda".
 
     Returns
     -------
@@ -512,7 +522,8 @@ def fit_logistic(
     -----
     Damped Newton from a rescaled least-squares start. With many rows, Newton on
     a random sixteenth supplies the curvature for passes that need only the score,
-    and one exact Newton step ends the climb: the same optimum, to rounding.
+    and one exact Newton step ends the climb: the same optimum, to rounding. From a hundred
+    columns on the Gram of the columns stands in for the curvature until that last step.
 
     Examples
     --------
@@ -534,6 +545,7 @@ def fit_logistic(
         formula=formula,
         probabilities=probabilities,
         missing=missing,
+        device=device,
     )
     return fit_rows(rows, covariance=covariance)
 

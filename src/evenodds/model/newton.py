@@ -6,9 +6,10 @@ step went too far; the log-likelihood itself, a logarithm a row, is not needed.
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from evenodds.validation import FloatArray
 
@@ -162,11 +163,12 @@ def quasi_newton(
     curvature: secants correct it along the way. Where steps stop shrinking the point reached is
     returned, for Newton to go on from.
     """
-    inverse: FloatArray = np.linalg.inv(information).astype(np.float64)
+    factor = cho_factor(information)
+    pairs: list[tuple[FloatArray, FloatArray]] = []
     coefficients, score = start, problem.score(start)
     best, slow = np.inf, 0
     for n_steps in range(MAX_ITERATIONS):
-        step = inverse @ score
+        step = _by_secants(factor, pairs, score)
         slope = float(score @ step)
         if not slope >= 0:
             break
@@ -183,9 +185,24 @@ def quasi_newton(
                 break
             step, slope = step / 2, slope / 2
             next_score = problem.score(coefficients + step)
-        inverse = with_secant(inverse, step, score - next_score)
+        if step @ (score - next_score) > 0:
+            pairs.append((step, score - next_score))
         coefficients, score = coefficients + step, next_score
     return coefficients, n_steps
+
+
+def _by_secants(
+    factor: Any, pairs: list[tuple[FloatArray, FloatArray]], score: FloatArray
+) -> FloatArray:
+    """Return the step of a curvature corrected by secants (the BFGS update, not written out)."""
+    left, shares = score, []
+    for step, change in reversed(pairs):
+        shares.append(float(step @ left) / float(step @ change))
+        left = left - shares[-1] * change
+    made: FloatArray = cho_solve(factor, left)
+    for (step, change), share in zip(pairs, reversed(shares), strict=True):
+        made = made + (share - float(change @ made) / float(step @ change)) * step
+    return made
 
 
 def guided_newton(problem: Likelihood, pilot: Pilot) -> Optimum | None:

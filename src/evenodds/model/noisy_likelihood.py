@@ -11,13 +11,14 @@ features are known too, where the clean curve runs. Its given label alone then s
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from evenodds.errors import AnchorError
 from evenodds.model.newton import Evaluation
 from evenodds.model.sums import Scaling, Sums, WeightedGram, shifted, weigh
-from evenodds.rows.base import Block, Rows, sampling_step
+from evenodds.rows.base import Block, Rows, against, beside, exactly, on_host, sampling_step
 from evenodds.validation import FloatArray
 
 # Eigenvalues of V below this share of the largest are zero.
@@ -167,6 +168,7 @@ class NoisySums(Sums):
     """
 
     summed = ("log_likelihood", "transition", "_score", "_gram", "_borders", "_corner")
+    on_device = True
 
     def __init__(self, point: NoisyPoint, shift: FloatArray | None = None) -> None:
         n_parameters = len(point.coefficients)
@@ -180,15 +182,14 @@ class NoisySums(Sums):
         self._corner = np.zeros(3)  # tau tau, tau Delta, Delta Delta
 
     def add(self, block: Block) -> None:
-        point = self.point
-        features = shifted(block.features, self.shift)
+        point, xp = self.point, block.xp
+        features = shifted(exactly(block.features), self.shift)
         steps = squeezed(features, point.coefficients)
         slopes = steps * (1 - steps)
         fitted = point.squeeze(steps)
         residuals = block.labels - fitted
-        chances = 1 - np.abs(residuals)
         precision = 1 / (fitted * (1 - fitted))
-        log_chances = np.log(np.maximum(chances, 1e-300))
+        log_chances = xp.log((1 - abs(residuals)).clip(min=1e-300))
         if block.weights is not None:
             precision *= block.weights
             log_chances *= block.weights
@@ -199,15 +200,16 @@ class NoisySums(Sums):
         by_theta = (1 - 2 * point.rate) * slopes  # dp / d(theta'x)
         by_rate = 1 - 2 * steps  # dp / dtau; dp / dDelta is 1/2
         weighted = residuals * precision
-        self._score += (weighted @ by_rate, weighted.sum() / 2)
+        self._score += (float(weighted @ by_rate), float(weighted.sum()) / 2)
         rated = precision * by_rate
-        self._corner += (rated @ by_rate, rated.sum() / 2, precision.sum() / 4)
+        corner = rated @ by_rate, rated.sum() / 2, precision.sum() / 4
+        self._corner += tuple(map(float, corner))
         # Sums against the intercept and the features, in one product: the score of theta,
         # then its information with tau and with Delta.
-        levers = np.stack([weighted, rated, precision])
+        levers = xp.stack([weighted, rated, precision])
         levers *= by_theta
-        self._borders[:, 0] += levers.sum(axis=1)
-        self._borders[:, 1:] += levers @ features
+        self._borders[:, 0] += on_host(levers.sum(axis=1))
+        self._borders[:, 1:] += against(levers, features)
         self._gram.add(features, levers[2] * by_theta)
 
     @property
@@ -233,6 +235,7 @@ class NoisyScore(Sums):
     """Score of (theta, tau) alone, for cheap passes."""
 
     summed = ("score",)
+    on_device = True
 
     def __init__(self, point: NoisyPoint, shift: FloatArray | None = None) -> None:
         self.point = point
@@ -243,9 +246,9 @@ class NoisyScore(Sums):
         features, steps, weighted = weighted_residuals(block, self.point, self.shift)
         along = weighted * steps
         along *= (1 - 2 * self.point.rate) * (1 - steps)
-        self.score[0] += along.sum()
-        self.score[1:-1] += along @ features
-        self.score[-1] += weighted.sum() - 2 * float(weighted @ steps)
+        self.score[0] += float(along.sum())
+        self.score[1:-1] += against(along, features)
+        self.score[-1] += float(weighted.sum()) - 2 * float(weighted @ steps)
 
 
 def weighted_residuals(
@@ -260,8 +263,11 @@ def weighted_residuals(
     return features, steps, residuals
 
 
-def squeezed(features: FloatArray, coefficients: FloatArray) -> FloatArray:
+def squeezed(features: Any, coefficients: FloatArray) -> Any:
     """Return the logistic curve of the linear predictor, flat beyond `FLAT_BEYOND`."""
+    if not isinstance(features, np.ndarray):
+        logits = (features @ beside(coefficients[1:], features)).double() + float(coefficients[0])
+        return logits.clip(-FLAT_BEYOND, FLAT_BEYOND).sigmoid()
     linear = features @ coefficients[1:]
     linear += coefficients[0]
     np.clip(linear, -FLAT_BEYOND, FLAT_BEYOND, out=linear)

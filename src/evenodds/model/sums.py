@@ -17,12 +17,14 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from evenodds.rows.base import Block
+from evenodds.rows.base import Block, against, beside, exactly, on_host
 from evenodds.validation import FloatArray
 
 # From this width on the symmetric product beats the general one, which starts faster.
 SYMMETRIC_PRODUCT_FROM = 40
 LONG_WAY_UP_TO = 4
+# Rows of one product on a device.
+LONGEST_THERE = 8192
 # A piece of a block of this size and its scaled copy stay in the cache between two products.
 PIECE_BYTES = 384 * 1024
 
@@ -31,6 +33,7 @@ class Sums:
     """Sums over rows, to which those over other rows can be added."""
 
     summed: ClassVar[tuple[str, ...]]  # what is summed
+    on_device: ClassVar[bool] = False  # whether rows may lie on a device
 
     def merge(self, other: Self) -> None:
         """Add what another copy has summed over other rows."""
@@ -44,18 +47,19 @@ def weigh(block: Block, *values: FloatArray) -> None:
     """Count a block's rows with their weights, where they have any; in place."""
     if block.weights is not None:
         for each in values:
-            np.multiply(each, block.weights, out=each)
+            each.__imul__(block.weights)
 
 
-def counts_of(block: Block) -> FloatArray:
+def counts_of(block: Block) -> Any:
     """Return how many rows each row of a block stands for."""
-    return np.ones(len(block.labels)) if block.weights is None else block.weights
+    return block.xp.ones_like(block.labels) if block.weights is None else block.weights
 
 
 class Moments(Sums):
     """First and second moments of features and labels."""
 
     summed = ("labels", "features_by_label", "_gram")
+    on_device = True
 
     def __init__(self, n_features: int, shift: FloatArray | None = None) -> None:
         self.shift = shift
@@ -64,11 +68,11 @@ class Moments(Sums):
         self._gram = WeightedGram(n_features)
 
     def add(self, block: Block) -> None:
-        features = shifted(block.features, self.shift)
+        features = shifted(exactly(block.features), self.shift)
         counts = counts_of(block)
         labels = block.labels * counts
         self.labels += float(labels.sum())
-        self.features_by_label += labels @ features
+        self.features_by_label += against(labels, features)
         self._gram.add(features, counts)
 
     def total(self) -> FloatArray:
@@ -80,6 +84,7 @@ class Score(Sums):
     """First derivative of the log-likelihood at `coefficients`, intercept first."""
 
     summed = ("score",)
+    on_device = True
 
     def __init__(self, coefficients: FloatArray, shift: FloatArray | None = None) -> None:
         self.coefficients = coefficients
@@ -88,17 +93,17 @@ class Score(Sums):
 
     def add(self, block: Block) -> None:
         features = shifted(block.features, self.shift)
-        residuals = probabilities(features, self.coefficients)
-        np.subtract(block.labels, residuals, out=residuals)
+        residuals = block.labels - probabilities(features, self.coefficients)
         weigh(block, residuals)
-        self.score[0] += residuals.sum()
-        self.score[1:] += residuals @ features
+        self.score[0] += float(residuals.sum())
+        self.score[1:] += against(residuals, features)
 
 
 class Information(Sums):
     """Log-likelihood, its first derivative, and its negative second derivative."""
 
     summed = ("log_likelihood", "score", "_gram")
+    on_device = True
 
     def __init__(self, coefficients: FloatArray, shift: FloatArray | None = None) -> None:
         n_parameters = len(coefficients)
@@ -114,25 +119,22 @@ class Information(Sums):
         return self._gram.total()
 
     def add(self, block: Block) -> None:
-        features = shifted(block.features, self.shift)
+        features = shifted(exactly(block.features), self.shift)
         fitted = probabilities(features, self.coefficients)
         residuals = block.labels - fitted
         # 1 - |y - p| is the fitted probability of the label that was given.
-        chances = np.abs(residuals)
-        np.subtract(1, chances, out=chances)
-        log_chances = np.log(chances, out=chances)  # -inf far from the optimum is meant
-        curvature = fitted * fitted
-        np.subtract(fitted, curvature, out=curvature)
+        log_chances = block.xp.log(1 - abs(residuals))  # -inf far from the optimum is meant
+        curvature = fitted - fitted * fitted
         weigh(block, residuals, curvature, log_chances)
         self.log_likelihood += float(log_chances.sum())
-        self.score[0] += residuals.sum()
-        self.score[1:] += residuals @ features
+        self.score[0] += float(residuals.sum())
+        self.score[1:] += against(residuals, features)
         self._gram.add(features, curvature)
 
 
-def shifted(features: FloatArray, shift: FloatArray | None) -> FloatArray:
+def shifted(features: Any, shift: FloatArray | None) -> Any:
     """Return centred features, or the very same array where no shift is needed."""
-    return features if shift is None else features - shift
+    return features if shift is None else exactly(features) - beside(shift, exactly(features[:0]))
 
 
 def unshifted(coefficients: FloatArray, shift: FloatArray | None) -> FloatArray:
@@ -143,8 +145,11 @@ def unshifted(coefficients: FloatArray, shift: FloatArray | None) -> FloatArray:
     return moved
 
 
-def probabilities(features: FloatArray, coefficients: FloatArray) -> FloatArray:
+def probabilities(features: Any, coefficients: FloatArray) -> Any:
     """Return the logistic curve of the linear predictor; overflow to 0 is meant."""
+    if not isinstance(features, np.ndarray):
+        logits = (features @ beside(coefficients[1:], features)).double() + float(coefficients[0])
+        return logits.sigmoid()
     # Written out: scipy.special.expit is several times slower on a block in cache.
     linear = features @ coefficients[1:]
     linear += coefficients[0]
@@ -169,9 +174,12 @@ class WeightedGram:
         """Travel without the scratch, which is larger than everything else together."""
         return {**self.__dict__, "_scratch": self._scratch[:0]}
 
-    def add(self, features: FloatArray, weights: FloatArray) -> None:
+    def add(self, features: Any, weights: Any) -> None:
         """Add the rows of a block."""
         self._weight += float(weights.sum())
+        if not isinstance(features, np.ndarray):
+            self._add_there(features, weights)
+            return
         if not self._symmetric:
             self._border += weights @ features
             if features.nbytes <= PIECE_BYTES:
@@ -181,11 +189,23 @@ class WeightedGram:
                 self._add_general(features[piece], weights[piece])
             return
         if len(self._scratch) < len(features):
-            self._scratch = np.empty(features.shape)
+            self._scratch = np.empty((len(features), features.shape[1]))
         roots = np.sqrt(weights)
         scaled = np.multiply(features, roots[:, None], out=self._scratch[: len(features)])
         self._border += roots @ scaled
         self._gram = dsyrk(1.0, scaled.T, beta=1.0, c=self._gram, overwrite_c=1)
+
+    def _add_there(self, features: Any, weights: Any) -> None:
+        """Add rows on a device: many short products side by side, since one long one waits."""
+        roots = weights.sqrt()
+        scaled = features * roots[:, None]
+        self._border += on_host(roots @ scaled)
+        n_whole = len(scaled) // LONGEST_THERE * LONGEST_THERE
+        pieces = scaled[:n_whole].view(-1, LONGEST_THERE, scaled.shape[1])
+        product = scaled[n_whole:].T @ scaled[n_whole:]
+        if len(pieces):
+            product += (pieces.transpose(1, 2) @ pieces).sum(dim=0)
+        self._gram += on_host(product)
 
     def _add_general(self, features: FloatArray, weights: FloatArray) -> None:
         # NumPy's inner loop runs along the last axis: the long one for the narrowest blocks, and
@@ -207,10 +227,9 @@ class WeightedGram:
         full = np.empty((n_parameters, n_parameters))
         full[0, 0] = self._weight
         full[0, 1:] = full[1:, 0] = self._border
-        full[1:, 1:] = self._gram
+        full[1:, 1:] = np.triu(self._gram) if self._symmetric else self._gram
         if self._symmetric:
-            lower = np.tril_indices(n_parameters, -1)
-            full[lower] = full.T[lower]
+            full[1:, 1:] += np.triu(self._gram, 1).T
         return full
 
 

@@ -6,6 +6,7 @@ that does this; nothing else knows how many rows there were, except as a number.
 """
 
 import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,14 +34,22 @@ LARGEST_SAMPLE = 6_500_000
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive rows, ready for arithmetic; sums read it and never write to it."""
+    """Consecutive rows, ready for arithmetic; sums read it and never write to it.
 
-    features: FloatArray  # (rows, features), without an intercept column
-    labels: FloatArray  # 1.0 for the positive class, 0.0 for the other
-    weights: FloatArray | None  # how many rows each row stands for; None means one
+    Numbers are arrays of NumPy's, or tensors of torch where the rows are on a device.
+    """
+
+    features: Any  # (rows, features), without an intercept column
+    labels: Any  # 1.0 for the positive class, 0.0 for the other
+    weights: Any | None  # how many rows each row stands for; None means one
     groups: IntArray | None  # which group each row belongs to, 0, 1, 2, ...
     start: int  # number of the first row
     numbers: IntArray | None = None  # of the rows in their table, where some were left out
+
+    @property
+    def xp(self) -> Any:
+        """NumPy, or torch where the rows are on a device: their functions have the same names."""
+        return np if isinstance(self.features, np.ndarray) else sys.modules["torch"]
 
     def taken(self, rows: slice | IntArray) -> "Block":
         """Return some of the rows, which have no numbers any more."""
@@ -62,11 +71,46 @@ class Block:
         return cls(features, labels, together("weights"), together("groups"), start=0)
 
 
+def beside(values: FloatArray, array: Any) -> Any:
+    """Return values where an array is, and of its kind, so that the two can be multiplied."""
+    return values if isinstance(array, np.ndarray) else array.new_tensor(values)
+
+
+def exactly(features: Any) -> Any:
+    """Return features in double precision; on a device they may have come in single."""
+    return features if isinstance(features, np.ndarray) else features.double()
+
+
+def against(columns: Any, features: Any) -> FloatArray:
+    """Return the products of a row or rows of numbers with the features, in NumPy's memory."""
+    if isinstance(features, np.ndarray):
+        product: FloatArray = columns @ features
+        return product
+    return on_host(columns.to(features.dtype) @ features)
+
+
+def on_host(values: Any) -> FloatArray:
+    """Return numbers from wherever they are as an array of NumPy's."""
+    held: FloatArray = (
+        values if isinstance(values, np.ndarray) else values.detach().double().cpu().numpy()
+    )
+    return held
+
+
+def is_on_device(X: Any) -> bool:
+    """Tell a tensor or an array of CuPy on a device from other data; no library is loaded."""
+    if type(X).__module__.split(".")[0] == "cupy":
+        return True
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor) and X.device.type != "cpu"
+
+
 class RowSum(Protocol):
     """A sum over rows: starts empty, takes one block after another, merges with its like.
 
     An empty one is small and can be pickled, so a cluster can send it to where
-    the rows are, fill copies there, and merge what comes back.
+    the rows are, fill copies there, and merge what comes back. One with `on_device = True` takes
+    blocks of rows on a device as they are; to others they come through NumPy's memory.
     """
 
     def add(self, block: Block) -> None:

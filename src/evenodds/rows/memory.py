@@ -138,7 +138,7 @@ def read_rows(
         raise InputError("X has no columns: give at least one feature.")
     check_length(labels, "y", n_rows)
     codes, n_groups = (None, None) if groups is None else read_groups(groups, n_rows)
-    weights = _weights_of_labels(sample_weight, labels)
+    weights = weights_of_labels(sample_weight, labels)
     columns = tuple(features.values()) if isinstance(features, dict) else features
     known: Any = {"n_groups": n_groups, "feature_names": names, "block_rows": block_rows}
     return MemoryRows(columns, labels, weights, codes, **known)
@@ -247,7 +247,7 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | N
     return weights
 
 
-def _weights_of_labels(sample_weight: ArrayLike | None, labels: Labels) -> FloatArray | None:
+def weights_of_labels(sample_weight: ArrayLike | None, labels: Labels) -> FloatArray | None:
     """Check frequency weights, and that either label has some."""
     weights = read_weights(sample_weight, len(labels))
     if weights is None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from evenodds.errors import InputError
-from evenodds.rows.base import Rows
+from evenodds.rows.base import Rows, is_on_device
 from evenodds.rows.dask_data import is_dask, read_collections, read_files
+from evenodds.rows.device import read_tensors, to_device
 from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.labels import as_labels, is_missing
 from evenodds.rows.memory import (
@@ -46,6 +47,7 @@ def read_data(
     anchor: str | None = None,
     true: str | None = None,
     on_workers: bool = False,
+    device: str | None = None,
     called: str = "X",
 ) -> Rows:
     """Check data of any kind and return it as rows that can be summed over.
@@ -70,6 +72,8 @@ def read_data(
         Columns that mark anchors, which are left out, and that hold looked-up labels.
     on_workers : bool
         Whether the workers of the current Dask client read the table.
+    device : str, optional
+        Where torch holds and sums the rows, such as "cuda".
     called : str
         What messages call data that is held in memory.
     """
@@ -95,7 +99,9 @@ def read_data(
         "anchor": anchor,
         "true": true,
     }
-    if is_path(X):
+    if is_on_device(X):
+        rows: Rows = _on_device(X, parts, how)
+    elif is_path(X):
         rows = _from_path(X, parts, how, on_workers)
     else:
         rows = read_collections(X, parts, how) if is_dask(X) else _held(X, parts, how, called)
@@ -103,7 +109,17 @@ def read_data(
     rows.label_names = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
     rows.role_names = (*rows.role_names, *([] if true is None else [true]))
     rows.features_chosen = any(how[way] is not None for way in WAYS)
-    return rows
+    return rows if device is None else to_device(rows, device)
+
+
+def _on_device(X: Any, parts: dict[str, Any], how: dict[str, Any]) -> Rows:
+    """Return the rows of a tensor."""
+    asked = next((way for way in WAYS if how[way] is not None), None)
+    if asked:
+        raise InputError(f"{asked} needs columns with names: pass a data frame or a file as X.")
+    if how["missing"] == "drop":
+        raise InputError('missing="drop" is for rows in memory or files: drop them from X first.')
+    return read_tensors(X, parts, how["positive"])
 
 
 def _held(X: Any, parts: dict[str, Any], how: dict[str, Any], called: str) -> Rows:

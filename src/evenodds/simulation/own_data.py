@@ -166,7 +166,7 @@ def _matrix(X: Any) -> FloatArray:
         )
     rows = read_rows(X, np.arange(n_rows) % 2)
     refuse_missing(rows)
-    return rows.to_memory().features
+    return np.asarray(rows.to_memory().features)
 
 
 def _read_coefficients(values: ArrayLike | None, n_features: int) -> FloatArray:

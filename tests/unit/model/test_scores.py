@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import evenodds as eo
 from evenodds.errors import ConvergenceError
+from evenodds.model import penalties
 from evenodds.model import scores as module
 from evenodds.rows.memory import read_rows
 
@@ -25,10 +26,11 @@ def test_curves_are_those_of_a_fit_from_scratch(data):
     X, y = data
     rows, rng = read_rows(X, y), np.random.default_rng(1)
     folds = module.assign_folds(y == 1, 5, None, rng)
+    divided = penalties.Division(folds)
     spread = (X - X.mean(axis=0)) / X.std(axis=0)
-    scale = module._Scale(X.mean(axis=0), X.std(axis=0))
-    chosen = module._choose_penalties(module._held(rows, folds, scale))
-    fits = module._fit_folds(rows, folds, scale, chosen, len(y))
+    scale = penalties.Scale(X.mean(axis=0), X.std(axis=0))
+    chosen = penalties.choose_penalties(penalties.hold(rows, divided, scale))
+    fits = module._fit_folds(rows, divided, scale, chosen, len(y))
     for fold in range(5):
         kept = folds != fold
         scratch = LogisticRegression(
@@ -44,15 +46,16 @@ def test_no_score_depends_on_the_rows_own_label(data):
     # Rows of one label that change places leave the division as it is.
     rng = np.random.default_rng(0)
     folds = module.assign_folds(y == 1, 5, None, rng)
-    scale = module._Scale(X.mean(axis=0), X.std(axis=0))
+    divided = penalties.Division(folds)
+    scale = penalties.Scale(X.mean(axis=0), X.std(axis=0))
     changed = y.copy()
     out = np.flatnonzero(folds == 2)
     changed[out] = 1 - changed[out]
 
     def score(labels):
         rows = read_rows(X, labels)
-        chosen = module._choose_penalties(module._held(rows, folds, scale))
-        fits = module._fit_folds(rows, folds, scale, chosen, len(labels))
+        chosen = penalties.choose_penalties(penalties.hold(rows, divided, scale))
+        fits = module._fit_folds(rows, divided, scale, chosen, len(labels))
         return (scale.design(X[out]) @ fits)[:, 2]
 
     np.testing.assert_allclose(score(y), score(changed), atol=1e-6)
@@ -67,9 +70,10 @@ def test_hard_data_are_scored_as_from_scratch(shape):
     noise = 0 if shape == "separated" else rng.logistic(size=len(X))
     y = (X[:, 0] + noise > 0).astype(int)
     rows, folds = read_rows(X, y), module.assign_folds(y == 1, 5, None, rng)
-    scale = module._Scale(X.mean(axis=0), X.std(axis=0))
-    chosen = module._choose_penalties(module._held(rows, folds, scale))
-    fits = module._fit_folds(rows, folds, scale, chosen, len(y))
+    divided = penalties.Division(folds)
+    scale = penalties.Scale(X.mean(axis=0), X.std(axis=0))
+    chosen = penalties.choose_penalties(penalties.hold(rows, divided, scale))
+    fits = module._fit_folds(rows, divided, scale, chosen, len(y))
     kept = folds != 1
     spread = (X - X.mean(axis=0)) / X.std(axis=0)
     scratch = LogisticRegression(C=1 / chosen.penalties[1], tol=1e-10, max_iter=20_000)
