@@ -17,6 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 from evenodds.errors import ConvergenceError, InputError, MissingExtraError
 from evenodds.rows.base import Block, Rows, refuse_missing
 from evenodds.rows.labels import read_labels
+from evenodds.rows.memory import of_hugging_face
 from evenodds.rows.read import read_data
 from evenodds.validation import FloatArray, as_array, check_whole
 
@@ -616,6 +617,7 @@ def out_of_fold_scores(
     ids = None if groups is None else np.unique(as_array(groups), return_inverse=True)[1]
     if ids is not None and len(ids) != len(labels):
         raise InputError(f"groups has {len(ids):,} values but y has {len(labels):,} labels.")
+    X = of_hugging_face(X)
     return estimator_scores(estimator, X, labels, _divided(labels, ids, n_folds, rng), progress)
 
 
