@@ -218,7 +218,7 @@ def of_hugging_face(X: Any, name: str = "X") -> Any:
 
     Anything else is returned as it is. Nobody has a dataset who has not loaded the library.
     """
-    library = sys.modules.get("datasets")
+    library: Any = sys.modules.get("datasets")
     if not type(X).__module__.startswith("datasets.") or not hasattr(library, "Dataset"):
         return X
     if isinstance(X, library.Dataset):
