@@ -183,18 +183,22 @@ class Annotations:
             Its ``stated`` goes into `line_test`, or its only column into `audit_test`.
         """
         asked = check_answers(kind, "kind")
-        rows = [self._row(one.item) for one in self.answers]
-        for one in self.answers:
+        # A case that one annotator skipped may have gone to another; if not, it is a gap below.
+        answers = [one for one in self.answers if one.said is not None]
+        if not answers:
+            raise InputError(f"{self.source} holds no answers yet.")
+        rows = [self._row(one.item) for one in answers]
+        for one in answers:
             if self.items[one.item].get(DRAW, cases.scores_hash) != cases.scores_hash:
                 raise InputError(
                     f"{one.place} of {self.source} was drawn from other scores than these cases: "
                     "give the draw that the tasks were written from."
                 )
         # A truth is the same whoever looked it up: answers to different cases are one column.
-        alone = len({*rows}) == len(rows) and len(self.annotators) > 1
+        alone = len({*rows}) == len(rows) and len({one.annotator for one in answers}) > 1
         said: dict[str, dict[int, Any]] = {}
         opposite = {f"not {one}": str(two) for one, two in (classes, classes[::-1])}
-        for row, one in zip(rows, self.answers, strict=True):
+        for row, one in zip(rows, answers, strict=True):
             own = said.setdefault(EVERYBODY if alone else one.annotator, {})
             if row in own:
                 raise InputError(

@@ -138,6 +138,17 @@ def test_annotators_who_share_the_cases_among_them_are_one_column(drawn):
     assert judged.stated[:, 0].tolist() == [1.0, 0.0] * 20
 
 
+def test_a_case_that_one_annotator_skipped_may_be_answered_by_another(drawn):
+    *_, cases = drawn
+    said = ["ill", "healthy"] * 20
+    ada = of_cases(cases, [None if number == 3 else one for number, one in enumerate(said)])
+    bob = of_cases(cases, said, who=lambda number: "bob")
+    both = replace(ada, answers=(*ada.answers, bob.answers[40 - 1 - 3]))
+    judged = both.judged(cases, kind="looked-up", classes=CLASSES)
+    assert judged.experts == ("everybody",)
+    assert judged.stated[:, 0].tolist() == [1.0, 0.0] * 20
+
+
 def test_annotators_of_the_same_cases_have_a_column_each(drawn):
     *_, cases = drawn
     ada, bob = (of_cases(cases, ["ill"] * 40, who=lambda number, who=who: who) for who in "ab")
