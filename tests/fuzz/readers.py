@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import evenodds as eo
 from evenodds.cli.main import app
+from tests.exports import annotation, line, task
 
 Outcome = Literal["same", "changed", "refused", "internal error"]
 N_ROWS = 120
@@ -88,13 +89,18 @@ class Reader:
         anchors = folder / "toss_ups.csv"
         names = self.features.split(",")
         anchors.write_text(f"{','.join(names)}\n0,0\n0.5,0.5\n")
-        line = ["test", data, "--label", "label", "--anchors", str(anchors), "--method", "wald"]
-        line += ["--features", self.features, "--weight", "times", "--format", "json"]
-        line += ["--group", self.group] if self.group else []
-        found = CliRunner().invoke(app, line, input=given)
-        if found.exit_code == 0:
-            return float(json.loads(found.stdout)["statistic"])
-        return "refused" if found.exit_code == 2 else "internal error"
+        words = ["test", data, "--label", "label", "--anchors", str(anchors), "--method", "wald"]
+        words += ["--features", self.features, "--weight", "times", "--format", "json"]
+        words += ["--group", self.group] if self.group else []
+        return invoked(words, given)
+
+
+def invoked(words: list[str], given: bytes | None = None) -> float | Outcome:
+    """Return the statistic that a command prints, or why there is none."""
+    found = CliRunner().invoke(app, words, input=given)
+    if found.exit_code == 0:
+        return float(json.loads(found.stdout)["statistic"])
+    return "refused" if found.exit_code == 2 else "internal error"
 
 
 @cache
@@ -137,6 +143,30 @@ class Npy(Reader):
         return float(fit.coefficients[1])
 
 
+class Export(Reader):
+    """An export of a labelling tool, with the truth beside every label."""
+
+    def answer(self, content: bytes, folder: Path) -> float | Outcome:
+        path = folder / f"export{self.suffix}"
+        path.write_bytes(content)
+        return invoked(["audit", str(path), "--true", "gold", "--format", "json"])
+
+
+def _export(tool: str) -> bytes:
+    given = [("ill", "well")[number % 3 > 1] for number in range(40)]
+    true = [("ill", "well")[number % 2] for number in range(40)]
+    if tool == "label-studio":
+        both = [
+            task(number, [annotation("ada", given[number]), annotation("gold", true[number])])
+            for number in range(40)
+        ]
+        return json.dumps(both).encode()
+    answers = {"ill": "accept", "well": "reject"}
+    lines = [line(n, answers[given[n]], "ada", label="ill") for n in range(40)]
+    lines += [line(n, answers[true[n]], "gold", label="ill") for n in range(40)]
+    return "\n".join(map(json.dumps, lines)).encode()
+
+
 READERS: dict[str, Reader] = {
     "csv": Reader(".csv", lambda: rows().to_csv(index=False).encode()),
     "tsv": Reader(".tsv", lambda: rows().to_csv(index=False, sep="\t").encode()),
@@ -148,6 +178,8 @@ READERS: dict[str, Reader] = {
     "npz, compressed": Reader(".npz", lambda: _npz(np.savez_compressed), True, "X[0],X[1]", ""),
     "folder of csv": Folder(".csv", lambda: rows().to_csv(index=False).encode()),
     "folder of parquet": Folder(".parquet", lambda: _parquet("none"), checked=True),
+    "label studio": Export(".json", lambda: _export("label-studio")),
+    "prodigy": Export(".jsonl", lambda: _export("prodigy")),
     "stdin": Stdin(".csv", lambda: rows().to_csv(index=False).encode()),
 }
 

@@ -16,11 +16,24 @@ def run_audit(
         list[str] | None,
         typer.Argument(
             help="Audited rows: CSV, TSV, Parquet or Feather files, or - for CSV on standard "
-            "input. Rows without a true label are counted as not audited."
+            "input. Rows without a true label are counted as not audited. Or an export of Label "
+            "Studio (.json) or Prodigy (.jsonl), with columns item and annotator."
         ),
     ] = None,
-    true: Annotated[str | None, typer.Option(help="Column of true labels.")] = None,
-    given: Annotated[str | None, typer.Option(help="Column of given labels.")] = None,
+    true: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of true labels. Of an export: the annotator who looked them up. Default: "
+            "what is marked as ground truth."
+        ),
+    ] = None,
+    given: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of given labels. Of an export: a field of the items. Default: what the "
+            "other annotators said."
+        ),
+    ] = None,
     annotator: Annotated[
         str | None, typer.Option(help="Column of annotators: one test for each of them.")
     ] = None,

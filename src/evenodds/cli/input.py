@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.anchors import Anchors, anchors_of
+from evenodds.bridges import label_studio, prodigy
+from evenodds.bridges.annotations import Annotations
 from evenodds.cli.output import pass_progress
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import METHODS
@@ -223,10 +225,16 @@ def read_audit_file(
 ) -> AuditFile:
     """Read true and given labels; rows without a true label were not audited.
 
-    `strata` is the column of strata, or of scores.
+    `strata` is the column of strata, or of scores. Of an export, `true` is the annotator who
+    looked the truth up, and `given` the field of given labels; both may be left out.
     """
     import pyarrow as pa
 
+    export = read_export(sources)
+    skipped: tuple[Diagnostic, ...] = ()
+    if export is not None:
+        made = pa.table(export.columns(truth=true, given=given))
+        true, given, skipped = "true", "given", _skipped(export)
     if true is None or given is None:
         absent = "--true" if true is None else "--given"
         raise InputError(f"{absent} is missing: name the column of {absent[2:]} labels.")
@@ -246,8 +254,10 @@ def read_audit_file(
         mixed.update(names)  # columns that nobody named may hold anything
         return names
 
-    opened = open_table(source, choose, text_if_mixed=mixed)
-    table = whole(opened).combine_chunks()
+    if export is not None:
+        choose(tuple(made.column_names))
+    table = made if export else whole(open_table(source, choose, text_if_mixed=mixed))
+    table = table.combine_chunks()
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     audited = ~is_missing_in(columns[true])
     if not audited.any():
@@ -271,8 +281,29 @@ def read_audit_file(
         groups=grouped,
         strata=None if strata is None else _values(columns[strata]),
         # One annotator's rows are answers to different items, as a rule.
-        doubts=() if annotator is not None else doubt_undeclared(others, truth, list(grouped)),
+        doubts=skipped
+        if annotator is not None
+        else (*skipped, *doubt_undeclared(others, truth, list(grouped))),
     )
+
+
+def read_export(sources: Sequence[str]) -> Annotations | None:
+    """Read an export of a labelling tool, by how its name ends; None for any other file."""
+    readers = {".json": label_studio.read, ".jsonl": prodigy.read}
+    reader = readers.get(Path(sources[0]).suffix.lower()) if len(sources) == 1 else None
+    return None if reader is None else reader(sources[0])
+
+
+def _skipped(export: Annotations) -> tuple[Diagnostic, ...]:
+    """Say how many answers an export lacks, and what they may be good for."""
+    n_skipped = len(export.skipped)
+    if not n_skipped:
+        return ()
+    message = (
+        f"{n_skipped:,} of {len(export.answers):,} answers were cancelled or ignored, and count "
+        "for nothing. Where nobody could tell, an expert may name the item as a toss-up."
+    )
+    return (Diagnostic(name="skipped", message=message, concern=False),)
 
 
 def read_audit(path: Path) -> Audit:

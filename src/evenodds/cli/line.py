@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evenodds.inference.audit.result import AuditTestResult
+    from evenodds.inference.line.cases import Cases
     from evenodds.inference.line.judged import JudgedCases
     from evenodds.inference.line.result import LineTestResult
     from evenodds.inference.results import Diagnostic
@@ -34,9 +35,14 @@ def run_cases(
         Path,
         typer.Option(
             help="Sheet to write, .csv, with an empty column to fill in; the draw is written "
-            "beside it, as .json."
+            "beside it, as .json. Or tasks, see --format."
         ),
     ],
+    sheet_format: options.CasesFormat = "csv",
+    kind: Annotated[
+        options.AnswerKind | None,
+        typer.Option(help="For tasks: whether to ask for probabilities, or for the truth."),
+    ] = None,
     cases: Annotated[int, typer.Option(help="How many rows to judge.")] = 60,
     strata: Annotated[
         int | None, typer.Option(help="Strata of the score. Default: 5 for 60 cases.")
@@ -49,7 +55,7 @@ def run_cases(
     group: options.Group = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
 ) -> None:
-    """Draw rows along a score for an expert to judge in a spreadsheet.
+    """Draw rows along a score for an expert to judge in a spreadsheet, Label Studio or Prodigy.
 
     The expert fills in the column 'stated' from the top down: how likely the case is truly
     positive, from 0 to 1, or the truth where it was looked up. evenodds elicit asks the same on
@@ -59,7 +65,6 @@ def run_cases(
     from evenodds.elicit.judging import HOW, detectable, prospect_line
     from evenodds.elicit.show import choose_shown
     from evenodds.errors import InputError
-    from evenodds.files import write_csv
     from evenodds.inference.line.cases import FEWEST_CASES, FEWEST_STRATA, choose_cases
     from evenodds.inference.line.judged import ROW, STATED
     from evenodds.validation import check_whole
@@ -68,10 +73,18 @@ def run_cases(
     if strata is not None:
         check_whole(strata, "--strata", at_least=FEWEST_STRATA)
     check_whole(seed, "--seed")
-    if out.suffix.lower() != ".csv":
-        raise InputError(f"--out {out} must end in '.csv': a spreadsheet reads it.")
-    record = out.with_suffix(".json")
-    for path in (out, record):
+    suffix, reader = TASK_FILES[sheet_format]
+    if out.suffix.lower() != suffix:
+        raise InputError(f"--out {out} must end in {suffix!r}: {reader} reads it.")
+    if (kind is None) != (sheet_format == "csv"):
+        raise InputError(
+            "--kind goes with --format label-studio or prodigy, which need it: whether tasks ask "
+            "for a 'probability', or for the truth, 'looked-up'."
+        )
+    record = out.with_suffix(".json" if sheet_format == "csv" else ".cases.json")
+    interface = [out.with_suffix(".xml")] if sheet_format == "label-studio" else []
+    written = (out, record, *interface)
+    for path in written:
         check_output(path, "--out", data)
         if path.exists():
             raise InputError(f"{path} exists and may hold answers: name another --out.")
@@ -93,25 +106,71 @@ def run_cases(
     )
     rows = read.table.select(list(shown)).take(drawn.rows).to_pylist()
     drawn.save(record)
-    write_csv(
-        out,
-        [ROW, *shown, STATED],
-        ((row, *values.values(), None) for row, values in zip(drawn.rows, rows, strict=True)),
-    )
-    for path in (out, record):
+    classes = (read.negative, read.positive)
+    todo = _write_cases(written, drawn, rows, shown, classes, sheet_format, kind)
+    for path in written:
         tell(f"wrote {path}")
-    print(
-        f"{len(drawn)} rows drawn in {drawn.n_strata} strata of the score. Fill in {STATED!r} from "
-        f"the top down: how likely each is truly {read.positive!r}, from 0 to 1; or look the "
-        f"truth up and write {read.positive!r} or {read.negative!r}."
-    )
+    print(f"{len(drawn)} rows drawn in {drawn.n_strata} strata of the score. {todo}")
     found = {one: detectable(read.scores, read.labels, cases, one) for one in HOW}
     print(prospect_line(cases, found))
     same: list[str] = []
     for option, value in {"--positive": positive, "--weight": weight, "--group": group}.items():
         same += [] if value is None else [option, value]
-    asked = [*data, "--label", label, "--scores", scores, *same, "--answers", str(out)]
-    print(f"Next: evenodds line {shlex.join(asked)} --kind probability (or looked-up)")
+    asked = [*data, "--label", label, "--scores", scores, *same]
+    if kind is None:
+        asked += ["--answers", str(out)]
+        print(f"Next: evenodds line {shlex.join(asked)} --kind probability (or looked-up)")
+        return
+    asked += ["--answers", f"EXPORT{suffix}", "--cases", str(record), "--kind", kind]
+    print(f"Next: evenodds line {shlex.join(asked)}")
+
+
+# How the file for each tool ends, and who reads it.
+TASK_FILES = {
+    "csv": (".csv", "a spreadsheet"),
+    "label-studio": (".json", "Label Studio"),
+    "prodigy": (".jsonl", "Prodigy"),
+}
+
+
+def _write_cases(
+    written: tuple[Path, ...],
+    drawn: "Cases",
+    rows: list[dict[str, Any]],
+    shown: Sequence[str],
+    classes: tuple[Any, Any],
+    sheet_format: str,
+    kind: str | None,
+) -> str:
+    """Write drawn rows as a sheet or as tasks, and say what to do with them."""
+    from evenodds.bridges import label_studio, prodigy
+    from evenodds.files import whole_file, write_csv
+    from evenodds.inference.line.judged import ROW, STATED
+
+    out, interface = written[0], written[-1]
+    negative, positive = classes
+    if kind is None:
+        numbered = zip(drawn.rows, rows, strict=True)
+        cells = ((row, *values.values(), None) for row, values in numbered)
+        write_csv(out, [ROW, *shown, STATED], cells)
+        return (
+            f"Fill in {STATED!r} from the top down: how likely each is truly {positive!r}, from 0 "
+            f"to 1; or look the truth up and write {positive!r} or {negative!r}."
+        )
+    if sheet_format == "label-studio":
+        label_studio.write_tasks(out, drawn, rows)
+        with whole_file(interface) as file:
+            file.write(label_studio.labelling_config(kind, classes) + "\n")
+        return (
+            f"Import {out} into a Label Studio project with the labelling interface of "
+            f"{interface}, label tasks in their order, and export as JSON."
+        )
+    prodigy.write_tasks(out, drawn, rows, kind=kind, positive=positive)
+    view = "choice" if kind == "probability" else "classification"
+    return (
+        f"Judge them by prodigy mark NAME {out} --view-id {view}, and export by prodigy db-out "
+        "NAME > EXPORT.jsonl."
+    )
 
 
 @guarded
@@ -122,13 +181,16 @@ def run_line(
     answers: Annotated[
         Path,
         typer.Option(
-            help="Answers: the .json of evenodds elicit, or a table with columns row and stated "
-            "(stated_NAME for several experts)."
+            help="Answers: the .json of evenodds elicit, a table with columns row and stated "
+            "(stated_NAME for several experts), or an export of Label Studio (.json) or Prodigy "
+            "(.jsonl)."
         ),
     ],
     cases: Annotated[
         Path | None,
-        typer.Option(help="With a table of answers: the draw. Default: its name with .json."),
+        typer.Option(
+            help="With a table or an export: the draw. Default: the table's name with .json."
+        ),
     ] = None,
     kind: options.Kind = None,
     expert: Annotated[
@@ -307,11 +369,12 @@ def read_scores_file(path: Path) -> "FloatArray":
 
 
 def _read_page(answers: Path, cases: Path | None, kind: str | None) -> "JudgedCases | None":
-    """Return what the page wrote; None where answers are a sheet."""
+    """Return what the page wrote; None where answers are a sheet or an export."""
+    from evenodds.bridges.label_studio import looks_like_export
     from evenodds.errors import InputError
     from evenodds.inference.line.judged import JudgedCases
 
-    if answers.suffix.lower() != ".json":
+    if answers.suffix.lower() != ".json" or looks_like_export(answers):
         return None
     judged = JudgedCases.read(answers)
     if cases is not None:
@@ -327,7 +390,8 @@ def _read_page(answers: Path, cases: Path | None, kind: str | None) -> "JudgedCa
 def _read_sheet(
     answers: Path, cases: Path | None, kind: Any, classes: tuple[Any, Any]
 ) -> "JudgedCases":
-    """Return what a table of answers says, by the draw beside it."""
+    """Return what a table of answers or an export says, by the draw beside it."""
+    from evenodds.cli.input import read_export
     from evenodds.errors import InputError
     from evenodds.inference.line.cases import Cases
     from evenodds.inference.line.judged import read_sheet
@@ -337,13 +401,17 @@ def _read_sheet(
             "--kind is missing: say 'probability' where each answer is how likely the case is "
             "truly positive, 'looked-up' where it is the truth. Guesses of yes or no are neither."
         )
+    is_export = answers.suffix.lower() in (".json", ".jsonl")
     draw = answers.parent / f"{answers.stem}.json" if cases is None else cases
-    if cases is None and not draw.is_file():
+    if cases is None and (is_export or not draw.is_file()):
         raise InputError(
             f"--cases is missing: name the draw that {answers} was made from, as evenodds cases or "
             "choose_cases(...).save(path) wrote it."
         )
-    return read_sheet(answers, Cases.read(draw), kind, classes)
+    drawn, export = Cases.read(draw), read_export([str(answers)])
+    if export is not None:
+        return export.judged(drawn, kind=kind, classes=classes)
+    return read_sheet(answers, drawn, kind, classes)
 
 
 def _refuse_other_options(about: Any, answers: Path, **wished: str | None) -> None:

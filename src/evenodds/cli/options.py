@@ -40,6 +40,10 @@ Scores = Annotated[
         "scores writes one."
     ),
 ]
+CasesFormat = Annotated[
+    Literal["csv", "label-studio", "prodigy"],
+    typer.Option("--format", help="A sheet, or tasks for Label Studio (.json), Prodigy (.jsonl)."),
+]
 Kind = Annotated[
     AnswerKind | None,
     typer.Option(help="Whether answers are stated probabilities, or the looked-up truth."),

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError, MissingExtraError
 from evenodds.model.robust import fit_robust
-from evenodds.rows.memory import read_rows
+from evenodds.rows.memory import of_hugging_face, read_rows
 from evenodds.validation import FloatArray
 
 try:
@@ -65,7 +65,7 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the curve to features and given labels."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, of_hugging_face(X), y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2:
@@ -110,6 +110,7 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "curve_")
+        X = of_hugging_face(X)
         return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
 
     def __sklearn_tags__(self) -> Any:

@@ -36,6 +36,7 @@ from evenodds.rows.base import (
     refuse_missing,
 )
 from evenodds.rows.labels import read_labels
+from evenodds.rows.memory import of_hugging_face
 from evenodds.rows.read import read_data
 from evenodds.validation import FloatArray, as_array, check_whole
 
@@ -383,6 +384,8 @@ def out_of_fold_scores(
     ids = None if groups is None else np.unique(as_array(groups), return_inverse=True)[1]
     if ids is not None and len(ids) != len(labels):
         raise InputError(f"groups has {len(ids):,} values but y has {len(labels):,} labels.")
+    table = of_hugging_face(X)
+    X = X if table is X else table.to_pandas()  # which every scikit-learn can index
     return estimator_scores(estimator, X, labels, _divided(labels, ids, n_folds, rng), progress)
 
 

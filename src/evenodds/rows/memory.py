@@ -4,6 +4,7 @@ Neither is ever copied whole. An array is read through views, columns are gather
 small block at a time; only a sample of the rows becomes an array of its own.
 """
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +203,7 @@ def as_frame(X: Any, name: str) -> "nw.DataFrame[Any] | None":
     """Return a data frame of any library as one of narwhals, or None if X is none."""
     import narwhals as nw
 
+    X = of_hugging_face(X, name)
     names: Any = getattr(X, "column_names", None)
     names = getattr(X, "columns", ()) if names is None else names
     refuse_repeated([str(column) for column in names], name)
@@ -209,6 +211,29 @@ def as_frame(X: Any, name: str) -> "nw.DataFrame[Any] | None":
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise InputError(f"{name} is a lazy frame: collect it first.")
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def of_hugging_face(X: Any, name: str = "X") -> Any:
+    """Return the Arrow table of a Hugging Face dataset, as it is filtered, sorted and formatted.
+
+    Anything else is returned as it is. Nobody has a dataset who has not loaded the library.
+    """
+    library: Any = sys.modules.get("datasets")
+    if not type(X).__module__.startswith("datasets.") or not hasattr(library, "Dataset"):
+        return X
+    if isinstance(X, library.Dataset):
+        return X.with_format("arrow", columns=X.format["columns"])[:]
+    if isinstance(X, dict):
+        raise InputError(
+            f"{name} is a {type(X).__name__} and no data set: pass one of those that it "
+            f"holds, as {name}[{next(iter(X), 'train')!r}]."
+        )
+    if isinstance(X, library.IterableDataset):
+        raise InputError(
+            f"{name} is a dataset that is read as a stream: load it without streaming=True, or "
+            "write it to Parquet and pass the path."
+        )
+    return X
 
 
 def _column_numbers(series: Any, name: str) -> NDArray[Any]:
@@ -312,6 +337,7 @@ def as_arrow(X: Any, name: str) -> "pa.Table | None":
 
     if isinstance(X, np.ndarray):
         return None
+    X = of_hugging_face(X, name)
     if isinstance(X, dict):
         return pa.table({str(column): as_column(X[column], str(column)) for column in X})
     frame = as_frame(X, name)

@@ -117,7 +117,7 @@ class JudgedCases:
         """Return the answers of some experts."""
         for name in experts:
             if name not in self.experts:
-                raise InputError(f"no answers are by {name!r}; {_experts_near(name, self.experts)}")
+                raise InputError(f"no answers are by {name!r}; {experts_near(name, self.experts)}")
         kept = [self.experts.index(name) for name in experts]
         return replace(self, experts=tuple(experts), stated=self.stated[:, kept])
 
@@ -201,7 +201,8 @@ class JudgedCases:
         )
 
 
-def _experts_near(name: str, experts: Sequence[str]) -> str:
+def experts_near(name: str, experts: Sequence[str]) -> str:
+    """Say whose answers there are, where somebody has none."""
     return near_misses(name, experts).replace("the columns are", "answers are by")
 
 
@@ -226,21 +227,45 @@ def read_sheet(
         return (ROW, *wanted)
 
     table = whole(open_table(path, choose, text_if_mixed=mixed))
+    columns = [
+        Said(name[len(STATED) :].strip(" _") or name, f"column {name!r}", table[name].to_pylist())
+        for name in table.column_names
+        if name.lower().startswith(STATED)
+    ]
+    return judged_of(path, table[ROW].to_pylist(), columns, cases, kind=kind, classes=classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one expert said of some rows, and what messages call it."""
+
+    expert: str
+    called: str
+    values: Sequence[Any]
+
+
+def judged_of(
+    path: str | Path,
+    numbers: Sequence[Any],
+    columns: Sequence[Said],
+    cases: Cases,
+    *,
+    kind: Answers,
+    classes: tuple[Any, Any],
+) -> JudgedCases:
+    """Put what was said of rows with these numbers in the order of the draw."""
     place = {int(row): number for number, row in enumerate(cases.rows)}
-    rows = [_drawn(value, place, path) for value in table[ROW].to_pylist()]
+    rows = [_drawn(value, place, path) for value in numbers]
     twice = [row for row in rows if rows.count(row) > 1]
     if twice:
         raise InputError(f"{path} has row {twice[0]} twice: give one answer for each row.")
-    columns = [name for name in table.column_names if name.lower().startswith(STATED)]
     stated = np.full((len(cases), len(columns)), np.nan)
-    for number, name in enumerate(columns):
-        said = _read_column(table[name].to_pylist(), name, path, kind, classes)
-        stated[[place[row] for row in rows], number] = said
+    for number, said in enumerate(columns):
+        stated[[place[row] for row in rows], number] = _read_column(said, path, kind, classes)
     answered = ~np.isnan(stated).all(axis=0)
     if not answered.any():
-        raise InputError(f"{path} holds no answers yet: fill in its column {columns[0]!r}.")
-    names = (name[len(STATED) :].strip(" _") or name for name in columns)
-    experts = tuple(name for name, has in zip(names, answered, strict=True) if has)
+        raise InputError(f"{path} holds no answers yet: fill in its {columns[0].called}.")
+    experts = tuple(said.expert for said, has in zip(columns, answered, strict=True) if has)
     return JudgedCases(cases=cases, kind=kind, experts=experts, stated=stated[:, answered])
 
 
@@ -260,10 +285,10 @@ def _drawn(value: Any, place: dict[int, int], path: str | Path) -> int:
 
 
 def _read_column(
-    values: list[Any], name: str, path: str | Path, kind: Answers, classes: tuple[Any, Any]
+    said: Said, path: str | Path, kind: Answers, classes: tuple[Any, Any]
 ) -> list[float]:
     """Return answers as numbers."""
-    given = [None if str(value).strip() in NOTHING else plain(value) for value in values]
+    given = [None if str(value).strip() in NOTHING else plain(value) for value in said.values]
     told = {str(value).strip() for value in given if value is not None}
     codes = {str(one): float(number) for number, one in enumerate(classes)}
     if kind == "looked-up" and told <= codes.keys():
@@ -274,7 +299,7 @@ def _read_column(
         odd = next(value for value in given if value is not None and not _is_number(value))
         needed = f"0 and 1, or {join_quoted(classes)}" if kind == "looked-up" else "0 to 1"
         raise InputError(
-            f"column {name!r} of {path} has {odd!r} but needs {needed}, and nothing where there is "
+            f"{said.called} of {path} has {odd!r} but needs {needed}, and nothing where there is "
             "no answer."
         ) from None
 

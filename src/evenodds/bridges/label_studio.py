@@ -1,0 +1,231 @@
+"""Label Studio: tasks to judge drawn cases there, and its JSON export read back.
+
+Of an export are read ``id``, ``data`` and ``annotations`` of each task, and of an annotation
+``completed_by``, ``was_cancelled``, ``ground_truth``, and ``choices`` or ``number`` of the values
+in ``result``. https://labelstud.io/guide/task_format
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from evenodds.bridges.annotations import (
+    Annotation,
+    Annotations,
+    missing,
+    read_json,
+    read_text,
+    tasks_of,
+)
+from evenodds.errors import InputError
+from evenodds.files import whole_file
+from evenodds.inference.line.cases import Cases, check_answers
+from evenodds.validation import join_quoted
+
+ADVICE = ": export the project as JSON, not as JSON-MIN or CSV"
+VALUES = ("choices", "number")
+
+
+def write_tasks(path: str | Path, cases: Cases, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Write drawn cases as tasks to import; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file, ``.json``.
+    cases : Cases
+        The draw of `choose_cases`.
+    rows : list of dict
+        What to show of the drawn rows, in the order of ``cases.rows``: no label, no score.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import numpy as np
+    >>> import evenodds as eo
+    >>> from evenodds.bridges import label_studio
+    >>> cases = eo.choose_cases(np.random.default_rng(0).random(500), n_cases=30)
+    >>> rows = [{"note": f"patient {row}"} for row in cases.rows]
+    >>> path = label_studio.write_tasks(tempfile.mkdtemp() + "/tasks.json", cases, rows)
+    >>> sorted(json.loads(path.read_text())[0]["data"])
+    ['draw', 'note', 'row', 'text']
+    """
+    tasks = [{"data": task} for task in tasks_of(cases, rows)]
+    with whole_file(Path(path)) as file:
+        file.write(json.dumps(tasks, indent=1, ensure_ascii=False))
+    return Path(path)
+
+
+def labelling_config(kind: str, classes: tuple[Any, Any]) -> str:
+    """Return the labelling interface that these tasks need, to paste into the project.
+
+    Parameters
+    ----------
+    kind : {"probability", "looked-up"}
+        What to ask: how likely a case is truly positive, or which it is.
+    classes : pair
+        The negative and the positive label.
+
+    Examples
+    --------
+    >>> from evenodds.bridges import label_studio
+    >>> print(label_studio.labelling_config("looked-up", ("healthy", "ill")))
+    <View>
+      <Header value="What is it truly?"/>
+      <Text name="case" value="$text"/>
+      <Choices name="stated" toName="case" choice="single" required="true">
+        <Choice value="healthy"/>
+        <Choice value="ill"/>
+      </Choices>
+    </View>
+    """
+    if check_answers(kind, "kind") == "looked-up":
+        question = "What is it truly?"
+        ask = [
+            '<Choices name="stated" toName="case" choice="single" required="true">',
+            *(f"  <Choice value={quoteattr(str(name))}/>" for name in classes),
+            "</Choices>",
+        ]
+    else:
+        question = f"How likely is it truly {classes[1]!r}? From 0 to 1."
+        ask = ['<Number name="stated" toName="case" min="0" max="1" step="0.01" required="true"/>']
+    header = [f"<Header value={quoteattr(question)}/>", '<Text name="case" value="$text"/>']
+    return "\n".join(["<View>", *(f"  {line}" for line in header + ask), "</View>"])
+
+
+def looks_like_export(path: str | Path) -> bool:
+    """Tell a list of JSON, as an export is, from a record."""
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            return file.read(1000).lstrip().startswith("[")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def read(path: str | Path, *, from_name: str | None = None) -> Annotations:
+    """Read a JSON export.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    from_name : str, optional
+        The control whose answers count, where the project has several.
+
+    Returns
+    -------
+    Annotations
+        A skipped task has no answer; an annotation marked as ground truth is the truth, and
+        nobody's label.
+
+    Raises
+    ------
+    InputError
+        If the file is no such export; the message names the field that was missed.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> from evenodds.bridges import label_studio
+    >>> def annotation(who, choice, **more):
+    ...     value = {"from_name": "verdict", "type": "choices", "value": {"choices": [choice]}}
+    ...     return {"completed_by": who, "was_cancelled": False, "result": [value], **more}
+    >>> task = {
+    ...     "id": 1,
+    ...     "data": {"text": "a case"},
+    ...     "annotations": [annotation(7, "pass"), annotation(8, "fail", ground_truth=True)],
+    ... }
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "export.json")
+    >>> _ = path.write_text(json.dumps([task]))
+    >>> audited = label_studio.read(path).audit()
+    >>> audited.given.tolist(), audited.true.tolist(), audited.annotators.tolist()
+    (['pass'], ['fail'], ['7'])
+    """
+    source = str(path)
+    tasks = read_json(read_text(path), source)
+    if not isinstance(tasks, list):
+        raise InputError(f"{source} is no list of tasks with 'annotations'{ADVICE}.")
+    answers: list[Annotation] = []
+    items: dict[str, Any] = {}
+    for number, task in enumerate(tasks, 1):
+        place = f"task {number}"
+        for name, kind in (("annotations", list), ("data", dict), ("id", (int, str))):
+            if not isinstance(task, dict) or not isinstance(task.get(name), kind):
+                raise InputError(missing(source, place, name, ADVICE))
+        item = str(task["id"])
+        if item in items:
+            raise InputError(
+                f"{place} of {source} is one more task with the 'id' {item}: keep one."
+            )
+        items[item] = task["data"]
+        for annotation in task["annotations"]:
+            answers.append(_annotation(annotation, item, place, source, from_name))
+    return Annotations(source=source, answers=tuple(answers), items=items)
+
+
+def _annotation(
+    record: Any, item: str, place: str, source: str, from_name: str | None
+) -> Annotation:
+    """Read one annotation of a task."""
+    if not isinstance(record, dict) or not isinstance(record.get("result"), list):
+        raise InputError(missing(source, place, "annotations[].result", ADVICE))
+    marks = {name: record.get(name) or False for name in ("was_cancelled", "ground_truth")}
+    for name, mark in marks.items():
+        if not isinstance(mark, bool):
+            raise InputError(
+                f"{place} of {source} has {mark!r} as 'annotations[].{name}', which is true or "
+                "false."
+            )
+    said = None if marks["was_cancelled"] else _said(record["result"], place, source, from_name)
+    return Annotation(
+        place=place,
+        item=item,
+        annotator=_annotator(record.get("completed_by"), place, source),
+        said=said,
+        is_truth=marks["ground_truth"],
+    )
+
+
+def _annotator(user: Any, place: str, source: str) -> str:
+    """Return who answered: a number, or a record with an address."""
+    if isinstance(user, dict):
+        user = user.get("email") or user.get("id")
+    if not isinstance(user, (int, str)) or isinstance(user, bool):
+        raise InputError(missing(source, place, "annotations[].completed_by"))
+    return str(user)
+
+
+def _said(result: list[Any], place: str, source: str, from_name: str | None) -> str | float:
+    """Return the only choice, or number, of an annotation."""
+    found: list[tuple[str, Any]] = []
+    for one in result:
+        value = one.get("value") if isinstance(one, dict) else None
+        kind = next((kind for kind in VALUES if isinstance(value, dict) and kind in value), None)
+        control = str(one.get("from_name")) if kind else ""
+        if value and kind and from_name in (None, control):
+            found.append((control, value[kind]))
+    if not found:
+        wanted = "" if from_name is None else f" of {from_name!r}"
+        raise InputError(
+            f"{place} of {source} has no field 'result[].value.choices'{wanted} (nor 'number'): "
+            "the test needs one choice of each annotator."
+        )
+    if len(found) > 1:
+        controls = list(dict.fromkeys(name for name, _ in found))
+        advice = f"; read one of {join_quoted(controls)} by from_name=" * (len(controls) > 1)
+        raise InputError(
+            f"{place} of {source} has {len(found)} answers in 'result' where the test needs one"
+            f"{advice}."
+        )
+    said = found[0][1]
+    if isinstance(said, list) and len(said) == 1 and isinstance(said[0], str):
+        return str(said[0])
+    if isinstance(said, (int, float)) and not isinstance(said, bool):
+        return float(said)
+    n_choices = len(said) if isinstance(said, list) else "no"
+    raise InputError(
+        f"{place} of {source} has {n_choices} choices in 'result[].value.choices' where the test "
+        "needs one."
+    )
