@@ -29,6 +29,7 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.noise_aware
 	$(BIN)/python -m benchmarks.local
 	$(BIN)/python -m benchmarks.paper_grid
+	$(BIN)/python -m benchmarks.wide
 
 bench-device: .venv/installed-gpu
 	$(BIN)/python -m benchmarks.device
