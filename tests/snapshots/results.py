@@ -76,6 +76,18 @@ def _repeated_audit() -> Any:
     return eo.audit_test(true, given, groups=np.repeat(np.arange(60), 3))
 
 
+def _shares_by_group() -> Any:
+    rng = np.random.default_rng(11)
+    group = np.repeat(["north", "south"], [2000, 1000])
+    true = rng.random(3000) < 0.3
+    rates = np.where(true, np.where(group == "south", 0.4, 0.1), 0.05)
+    given = np.where(true ^ (rng.random(3000) < rates), "ill", "well")
+    rows = np.r_[rng.choice(2000, 200, False), 2000 + rng.choice(1000, 150, False)]
+    audits = eo.annotator_audit(np.where(true, "ill", "well")[rows], given[rows], group[rows],
+                                positive="ill")  # fmt: skip
+    return eo.corrected_share(given, audits, groups=group)
+
+
 def _annotators() -> Any:
     rng = np.random.default_rng(5)
     true, who = rng.integers(0, 2, 600), rng.integers(0, 6, 600)
@@ -168,6 +180,13 @@ MAKERS = {
     "audit_grouped": _repeated_audit,
     "audit_strata": _audit_in_strata,
     "annotators": _annotators,
+    "share_by_labels": lambda: eo.corrected_share(
+        {"ill": 1200, "well": 2800}, _audit(60, 30, 10, 100)
+    ),
+    "share_by_rates": lambda: eo.corrected_share(
+        {"ill": 1200, "well": 2800}, _audit(90, 30, 10, 110, sampled_by="true")
+    ),
+    "shares_by_group": _shares_by_group,
     "contour_leans": lambda: _contour(eo.ClassConditionalNoise(0.3, 0.1)),
     "contour_uniform": lambda: _contour(eo.UniformNoise(0.15), tolerance=0),
     "line_plan": _line_plan,

@@ -72,6 +72,14 @@ def run_audit(
     scores: Annotated[
         str | None, typer.Option(help="For --cases: column of the scores they were drawn by.")
     ] = None,
+    corrected_share: Annotated[
+        bool,
+        typer.Option(
+            "--corrected-share",
+            help="Instead of the test: the share truly positive, from the labels of all rows of "
+            "DATA and the audited ones. With --annotator COL for each group of that column.",
+        ),
+    ] = False,
     alternative: options.Alternative = "two-sided",
     positive: options.Positive = None,
     significance: options.Significance = 0.05,
@@ -123,6 +131,7 @@ def run_audit(
         for_tests |= {"--given": given, "--annotator": annotator, "--given-counts": given_counts}
         for_tests |= {"--positive": positive, "--group": group[0] if group else None}
         for_tests |= {"--stratum": stratum, "--cases": cases, "--scores": scores}
+        for_tests |= {"--corrected-share": corrected_share or None}
         unused = [option for option, value in for_tests.items() if value is not None]
         if unused:
             raise InputError(
@@ -161,8 +170,10 @@ def run_audit(
     _check_strata(
         stratum, cases, scores, {"--annotator": annotator, "--given-counts": given_counts}
     )
+    if corrected_share and gate is not None:
+        raise InputError("--gate goes with the test, and --corrected-share makes none: leave one.")
     wanted = Delivery(output_format, significance, data, report, gate, margin)
-    from evenodds.cli.input import audit_file, read_audit_file, read_counts
+    from evenodds.cli.input import audit_file, correct_share, read_audit_file, read_counts
 
     rows = read_audit_file(data, true, given, annotator, group or (), stratum or scores)
     result = audit_file(
@@ -173,7 +184,8 @@ def run_audit(
         alternative=alternative,
         positive=positive,
     )
-    deliver(result, wanted, name=name_data(data, given))
+    shown = correct_share(rows, result) if corrected_share else result
+    deliver(shown, wanted, name=name_data(data, given))
 
 
 def _check_strata(

@@ -30,6 +30,11 @@ from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_
 from evenodds.inference.audit.as_evidence import Audit, rows_among
 from evenodds.inference.audit.audit_test import audit_test
 from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.audit.share import (
+    CorrectedShareResult,
+    GroupSharesResult,
+    corrected_share,
+)
 from evenodds.inference.line.cases import Cases
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
@@ -401,6 +406,17 @@ def audit_file(
         )
     notes = *rows.doubts, *audit_notes(rows, sampled_by)
     return replace(result, diagnostics=(*result.diagnostics, *notes))
+
+
+def correct_share(
+    rows: AuditFile, audit: AuditTestResult | AnnotatorAuditResult
+) -> CorrectedShareResult | GroupSharesResult:
+    """Return the share truly positive, of all rows or by annotator."""
+    if isinstance(audit, AnnotatorAuditResult):
+        return corrected_share(rows.given, audit, groups=rows.annotators)
+    counts = audit.given_counts  # by given label they may have been told
+    told = dict(zip((audit.negative, audit.positive), counts, strict=True)) if counts else None
+    return corrected_share(told or rows.given, audit)
 
 
 def _audit_cases(rows: AuditFile, path: Path, **options: Any) -> AuditTestResult:
