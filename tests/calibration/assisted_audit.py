@@ -3,14 +3,16 @@
 import argparse
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 import evenodds as eo
+from evenodds.inference.audit.audit_test import audit_pvalue
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.inclusion import read_inclusion
 from evenodds.inference.audit.result import cells_of
 from evenodds.inference.audit.share import (
     shared_rates,
@@ -19,7 +21,9 @@ from evenodds.inference.audit.share import (
     z_by_rates,
 )
 from evenodds.inference.audit.strata import read_strata
-from evenodds.inference.audit.stratified import Cells
+from evenodds.inference.audit.stratified import Cells, StratifiedAudit
+from evenodds.inference.looks import critical_value
+from tests.calibration.stratified_audit import DESIGNS, Design, _random_variance
 
 CRITICAL = stats.norm.isf(0.025)
 
@@ -198,7 +202,201 @@ def show_groups(runs: int) -> int:
     return failures
 
 
-PARTS = {"share": (show_shares, 1), "groups": (show_groups, 1)}
+@dataclass(frozen=True)
+class Drawn:
+    """A world of `stratified_audit.py`, rows of which are drawn with chances."""
+
+    world: Design
+    by: str  # how likely to be wrong by the score, the deviation of that, or how likely right
+    fixed: bool = False  # so many rows exactly (systematic), not each by itself
+    least: float = 0.02  # what every row has beside its chance to be wrong
+
+    @property
+    def name(self) -> str:
+        """What it is, in a few words."""
+        how = {"wrong": "looks wrong", "deviation": "by deviation", "right": "looks right"}[self.by]
+        return f"{self.world.name}, {how}{', fixed size' if self.fixed else ''}"
+
+    def draw(self, seed: int, run: int) -> tuple[Any, Any, Any]:
+        """Return the truth of rows that were drawn (None of others), given labels and chances."""
+        true, given, scores = self.world.draw(seed, run)
+        rng = np.random.default_rng([seed, run, 1])
+        wrong = np.where(given, 1 - scores, scores)
+        sizes = (1 - wrong if self.by == "right" else wrong) + self.least
+        if self.by == "deviation":
+            sizes = np.sqrt(np.maximum(wrong * (1 - wrong), 1e-4))
+        chances = np.minimum(self.world.n_cases * sizes / sizes.sum(), 1.0)
+        drawn = rng.random(len(chances)) < chances
+        if self.fixed:
+            order = rng.permutation(len(chances))
+            ends = np.floor(np.cumsum(chances[order]) + rng.random())
+            drawn[order] = np.diff(ends, prepend=0.0) > 0
+        truth = np.where(drawn, true.astype(object), None)
+        return truth, given, chances
+
+    def judge(self, seed: int, run: int) -> tuple[float, float, float, float]:
+        """Return z at the truth, the estimate, wrong rows, and whether chances are doubted."""
+        try:
+            labels, strata, _, check = read_inclusion(*self.draw(seed, run))
+        except eo.InputError as error:
+            if "no audited row is" not in str(error):
+                raise
+            return 0.0, np.nan, 0.0, 0.0
+        audit = StratifiedAudit(cells_of(strata, labels.positive))
+        wrong = sum(one.n_wrong for one in strata)
+        return audit.z(self.world.truth), audit.seen.asymmetry, wrong, check.concern
+
+
+WORLDS = {one.name: one for one in DESIGNS}
+DRAWN = (
+    Drawn(WORLDS["balanced"], "wrong"),
+    Drawn(WORLDS["balanced"], "deviation"),
+    Drawn(WORLDS["balanced, few cases"], "wrong"),
+    Drawn(WORLDS["balanced, few cases"], "deviation", fixed=True),
+    Drawn(replace(WORLDS["5 wrong rows"], alpha=0.01, beta=0.01), "wrong"),
+    Drawn(replace(WORLDS["5 wrong rows"], alpha=0.025, beta=0.025), "deviation"),
+    Drawn(WORLDS["rare positives"], "wrong"),
+    Drawn(WORLDS["rare positives"], "deviation", fixed=True),
+    Drawn(WORLDS["hard cases flipped"], "wrong"),
+    Drawn(WORLDS["hard cases flipped"], "deviation", fixed=True),
+    Drawn(WORLDS["150 rows, 60 audited"], "wrong"),
+    Drawn(WORLDS["asymmetric"], "wrong", fixed=True),
+    Drawn(WORLDS["hard cases flipped"], "right"),
+)
+
+
+def drawn_judged(design: Drawn, runs: int, seed: int = 44) -> np.ndarray:
+    """Return what `judge` says in many runs."""
+    return np.array([design.judge(seed, run) for run in range(runs)], dtype=float)
+
+
+def show_drawn(runs: int) -> int:
+    """Print how often the truth is rejected; return how many designs are out of bounds."""
+    most = most_of(runs, len(DRAWN))
+    print(f"\n{runs} audits a design; the truth may be rejected in {most / runs:.3f} of them\n")
+    print(
+        "| design, drawn as it | rows, audited | alpha / beta | asymmetry | wrong rows "
+        "| truth rejected | z too high, too low | bias | a row is worth |"
+        "\n|---|---|---|---|---|---|---|---|---|"
+    )
+    failures = 0
+    for one in DRAWN:
+        z, found, wrong, doubted = drawn_judged(one, runs).T
+        high, low = (z > CRITICAL).mean(), (z < -CRITICAL).mean()
+        failures += (high + low) * runs > most
+        failures += doubted.sum() > stats.binom.ppf(1 - 1e-3, runs, 0.002)
+        world = one.world
+        worth = _random_variance(world) / np.nanvar(found)
+        print(
+            f"| {one.name} | {world.n_rows:,}, {world.n_cases} | {world.alpha:g} / {world.beta:g} "
+            f"| {world.truth:+.3f} | {wrong.mean():.1f} | {high + low:.3f} | {high:.3f}, {low:.3f} "
+            f"| {np.nanmean(found) - world.truth:+.4f} | {worth:.1f} |",
+            flush=True,
+        )
+    return failures
+
+
+@dataclass(frozen=True)
+class Looked:
+    """An audit that is read while it grows, until it rejects."""
+
+    name: str
+    drawn: str  # random, given, true, or strata (a world of `stratified_audit.py`)
+    looks: tuple[int, ...]
+    alpha: float
+    beta: float
+    prior: float = 0.3
+    n_rows: int = 5000
+    world: Design | None = None
+
+    def stops(self, seed: int, run: int) -> tuple[int, bool, bool]:
+        """Return the rows audited when it stops, whether it rejects, and whether a p < .05 was."""
+        edges = [
+            critical_value(tuple(n / self.looks[-1] for n in self.looks[: k + 1]), 0.05, 2)
+            for k in range(len(self.looks))
+        ]
+        sizes = [abs(z) for z in self._statistics(np.random.default_rng([seed, run]), run)]
+        naive = any(z > CRITICAL for z in sizes)
+        for n, z, edge in zip(self.looks, sizes, edges, strict=True):
+            if z > edge:
+                return n, True, naive
+        return self.looks[-1], False, naive
+
+    def _statistics(self, rng: np.random.Generator, run: int) -> list[float]:
+        """Return z at each look."""
+        if self.world is not None:
+            true, given, scores = self.world.draw(46, run)
+            n = self.looks[-1]
+            cases = eo.choose_cases(scores, n_cases=n, given=given, seed=run)
+            return [self._within(true, given, scores, cases, n) for n in self.looks]
+        true = rng.random(self.n_rows) < self.prior
+        given = true ^ (rng.random(self.n_rows) < np.where(true, self.alpha, self.beta))
+        order = rng.permutation(self.n_rows)
+        counts = (int((~given).sum()), int(given.sum())) if self.drawn == "given" else None
+        if self.drawn != "random":  # one of either, in turn
+            by = given if self.drawn == "given" else true
+            halves = [order[by[order] == one][: self.looks[-1] // 2] for one in (False, True)]
+            order = np.stack(halves, axis=1).ravel()
+        found = []
+        for n in self.looks:
+            cells = np.bincount(2 * true[order[:n]] + given[order[:n]], minlength=4)
+            flips = Flips.of_cells(cells)
+            seen = min(flips.n_positive, flips.n_negative) > 0
+            pvalue = audit_pvalue(flips, "two-sided", counts) if seen else 1.0
+            found.append(float(stats.norm.isf(pvalue / 2)))
+        return found
+
+    def _within(self, true: Any, given: Any, scores: Any, cases: Any, n: int) -> float:
+        try:
+            found = read_strata(true[cases.rows[:n]], given, cases, scores=scores)
+        except eo.InputError as error:
+            if "no audited row is" not in str(error):
+                raise
+            return 0.0
+        return StratifiedAudit(cells_of(found.merged()[0], found.labels.positive)).z(0.0)
+
+
+LOOKED = (
+    Looked("at random, 4 looks", "random", (50, 100, 150, 200), 0.15, 0.15, 0.4),
+    Looked("at random, 5 looks", "random", (80, 160, 240, 320, 400), 0.2, 0.2),
+    Looked("at random, 2 looks, few wrong", "random", (60, 120), 0.05, 0.05),
+    Looked("by true class, 5 looks", "true", (40, 80, 120, 160, 200), 0.2, 0.2),
+    Looked("by given label, 3 looks", "given", (100, 200, 400), 0.2, 0.2),
+    Looked("along a score, 4 looks", "strata", (50, 100, 150, 200), 0.15, 0.15,
+           world=Design("balanced", 5000, 200, 0.15, 0.15)),
+    Looked("at random, 4 looks, unequal", "random", (50, 100, 150, 200), 0.3, 0.1, 0.4),
+    Looked("at random, 1 look, unequal", "random", (200,), 0.3, 0.1, 0.4),
+    Looked("at random, 5 looks, very unequal", "random", (80, 160, 240, 320, 400), 0.4, 0.1),
+)  # fmt: skip
+
+
+def show_looks(runs: int) -> int:
+    """Print how often any look rejects; return how many designs are out of bounds."""
+    equal = [one.alpha == one.beta for one in LOOKED]
+    most = most_of(runs, sum(equal))
+    print(f"\n{runs} audits a design; equal rates may be rejected in {most / runs:.3f} of them\n")
+    print(
+        "| design | planned | alpha / beta | rejected | p < 0.05 at any look | mean rows |"
+        "\n|---|---|---|---|---|---|"
+    )
+    failures = 0
+    for one, level in zip(LOOKED, equal, strict=True):
+        rows, rejected, naive = np.array([one.stops(45, run) for run in range(runs)]).T
+        failures += level and rejected.sum() > most
+        print(
+            f"| {one.name} | {', '.join(map(str, one.looks))} | {one.alpha:g} / {one.beta:g} "
+            f"| {rejected.mean():.3f} | {naive.mean():.3f} | {rows.mean():.0f} |",
+            flush=True,
+        )
+    return failures
+
+
+PARTS = {
+    "share": (show_shares, 1),
+    "groups": (show_groups, 1),
+    "drawn": (show_drawn, 1),
+    "looks": (show_looks, 1),
+}
 
 
 def main() -> int:

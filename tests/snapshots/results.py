@@ -68,6 +68,18 @@ def _audit_in_strata():
     )
 
 
+def _audit_by_chances() -> Any:
+    """Return an audit of rows that were drawn the likelier the more they looked wrong."""
+    rng = np.random.default_rng(12)
+    true = rng.random(2000) < 0.4
+    flipped = rng.random(2000) < np.where(true, 0.25, 0.05)
+    chances = np.where(flipped, 0.3, 0.05) * rng.uniform(0.5, 1.0, 2000)
+    words = np.array(["well", "ill"], dtype=object)
+    truth = np.where(rng.random(2000) < chances, words[true.astype(int)], None)
+    given = words[(true ^ flipped).astype(int)]
+    return eo.audit_test(truth, given, inclusion=chances, positive="ill")
+
+
 def _repeated_audit() -> Any:
     rng = np.random.default_rng(6)
     true = np.repeat(rng.integers(0, 2, 60), 3)
@@ -179,6 +191,8 @@ MAKERS = {
     "audit_by_true": lambda: _audit(90, 30, 10, 110, sampled_by="true"),
     "audit_grouped": _repeated_audit,
     "audit_strata": _audit_in_strata,
+    "audit_by_chances": _audit_by_chances,
+    "audit_looked_at": lambda: _audit(70, 30, 20, 80, looks=(100, 200, 300)),
     "annotators": _annotators,
     "share_by_labels": lambda: eo.corrected_share(
         {"ill": 1200, "well": 2800}, _audit(60, 30, 10, 100)

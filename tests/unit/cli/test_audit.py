@@ -496,3 +496,29 @@ def test_a_share_goes_without_gates_and_plans(folder, command, options, message)
     done = command(f"audit {data} --corrected-share {options}")
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
+
+
+def test_rows_drawn_with_chances_are_read_from_all_rows(folder, command, tmp_path):
+    rows = pd.read_csv(folder / "all.csv").assign(chance=400 / 1500)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    columns = f"audit {tmp_path}/rows.csv {COLUMNS} --inclusion chance"
+    done = command(f"{columns} --format json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["method"] == "stratified"
+    refused = command(f"{columns} --sampled-by given")
+    assert refused.exit_code == 2
+    assert "--sampled-by does not go with --inclusion" in " ".join(refused.stderr.split())
+
+
+def test_an_audit_may_be_looked_at_as_planned_alone(folder, command):
+    done = command(f"audit {folder}/audit.csv {COLUMNS} --looks 200,400 --format json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["looks"] == [200, 400]
+    for looks, message in (
+        ("300,500", "no look was planned then: the next is at 500"),
+        ("soon", "--looks has 'soon' but needs numbers of rows"),
+        ("200,400 --annotator who", "--looks goes with the test of all rows"),
+    ):
+        refused = command(f"audit {folder}/audit.csv {COLUMNS} --looks {looks}")
+        assert refused.exit_code == 2
+        assert message in " ".join(refused.stderr.split())
