@@ -90,6 +90,31 @@ def looked_at_pvalue(shares: tuple[float, ...], z: float, sides: int) -> float:
     return SMALLEST if beyond(low) <= 0 else math.exp(brentq(beyond, low, high, xtol=1e-10))
 
 
+def planned_looks(
+    n_rows: int, n_looks: int, significance: float, sides: int, power: float
+) -> tuple[int, ...]:
+    """Return sizes of equal looks that find together what one look at `n_rows` finds."""
+    check_whole(n_looks, "n_looks", at_least=FEWEST_LOOKS, at_most=MOST_LOOKS)
+    shares = tuple((k + 1) / n_looks for k in range(n_looks))
+    edges = _critical_values(shares, significance / sides, sides)
+    one = float(ndtri(power) - ndtri(significance / sides))  # what z must be on average
+    several = brentq(lambda drift: _found(shares, edges, drift, sides) - power, one / 2, 2 * one)
+    most = math.ceil(n_rows * (several / one) ** 2)
+    return tuple(math.ceil(most * share - 1e-9) for share in shares)
+
+
+def _found(shares: tuple[float, ...], edges: tuple[float, ...], drift: float, sides: int) -> float:
+    """Return the chance that any look rejects, where z has mean `drift` at the end."""
+    places, heights, before = np.zeros(1), np.ones(1), 0.0
+    for share, edge in zip(shares, edges, strict=True):
+        step, reach = share - before, edge * math.sqrt(share)
+        low = max(-reach if sides == 2 else -REACH, -REACH)
+        places = places + drift * step
+        places, heights = _moved_on(places, heights, math.sqrt(step), (low, min(reach, REACH)))
+        before = share
+    return 1 - float(heights.sum())
+
+
 @lru_cache(maxsize=512)
 def _critical_values(shares: tuple[float, ...], level: float, sides: int) -> tuple[float, ...]:
     """Return what z must exceed at every look, for a level of each side."""

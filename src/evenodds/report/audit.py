@@ -89,7 +89,8 @@ def _independence(result: AuditTestResult) -> str:
 def _drawn(result: AuditTestResult) -> str:
     """Say how rows were drawn."""
     if result.by_chances:
-        return f"with recorded chances, in {result.n_strata} steps of them"
+        steps = f"{result.n_strata} step{'s' * (result.n_strata != 1)}"
+        return f"with recorded chances, in {steps} of them"
     if not result.strata:
         return DRAWN[result.sampled_by]
     return f"{DRAWN[result.sampled_by]} within {result.n_strata} strata"

@@ -162,7 +162,8 @@ class Sheet:
     @property
     def rejected(self) -> bool:
         """Whether the null hypothesis is rejected; a plan has none."""
-        return getattr(self.result, "pvalue", 1.0) < self.view.significance
+        pvalue = getattr(self.result, "pvalue", None)
+        return pvalue is not None and pvalue < self.view.significance
 
     @property
     def checks(self) -> tuple[Diagnostic, ...]:

@@ -7,7 +7,12 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
-from evenodds.inference.looks import AfterLooks, critical_value, looked_at_pvalue
+from evenodds.inference.looks import (
+    AfterLooks,
+    critical_value,
+    looked_at_pvalue,
+    planned_looks,
+)
 
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -135,3 +140,25 @@ def test_looks_that_were_not_planned_are_refused(looks, message):
 def test_looks_go_without_groups_and_chances():
     with pytest.raises(eo.InputError, match="looks goes without inclusion and groups"):
         audit(30, 20, 5, 45, looks=(50, 100), groups=np.repeat(range(50), 2))
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_planned_looks_have_the_power_of_one(sides):
+    looks = planned_looks(10_000, 4, 0.05, sides, 0.8)
+    drift = (stats.norm.ppf(0.8) - stats.norm.ppf(0.05 / sides)) * np.sqrt(looks[-1] / 10_000)
+    shares = np.arange(1, 5) / 4
+    rng = np.random.default_rng(5)
+    steps = rng.normal(drift / 4, 0.5, size=(100_000, 4))
+    z = np.cumsum(steps, axis=1) / np.sqrt(shares)
+    edges = [critical_value(tuple(shares[: k + 1].tolist()), 0.05, sides) for k in range(4)]
+    found = ((np.abs(z) if sides == 2 else z) > edges).any(axis=1).sum()
+    low, high = stats.binom.ppf([1e-4, 1 - 1e-4], 100_000, 0.8)
+    assert low <= found <= high
+    assert 10_000 < looks[-1] < 10_400
+
+
+def test_plans_name_their_looks():
+    plan = eo.audit_size(eo.ClassConditionalNoise(alpha=0.3, beta=0.1), prior=0.4)
+    assert plan.looks(4)[-1] >= plan.n_rows
+    with pytest.raises(eo.InputError, match="n_looks"):
+        plan.looks(6)

@@ -150,12 +150,13 @@ def test_groups_come_from_labels_or_counts_alike():
     assert by_rows.to_frame()["group"].tolist() == ["a", "b"]
 
 
-def test_groups_within_strata_have_shares_and_no_test():
+def test_groups_within_strata_have_shares_and_no_test(tmp_path):
     within = MAKERS["audit_strata"]()
     counts = dict(zip((within.negative, within.positive), within.given_counts, strict=True))
     found = eo.corrected_share({"a": counts, "b": counts}, {"a": within, "b": within})
     assert found.pvalue is None
     assert "within strata" in str(found)
+    assert "No test of equal flip rates" in found.report(tmp_path / "page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["share_by_labels", "share_by_rates", "shares_by_group"])
