@@ -262,6 +262,7 @@ DRAWN = (
     Drawn(WORLDS["150 rows, 60 audited"], "wrong"),
     Drawn(WORLDS["asymmetric"], "wrong", fixed=True),
     Drawn(WORLDS["hard cases flipped"], "right"),
+    Drawn(WORLDS["balanced, few cases"], "right"),
 )
 
 

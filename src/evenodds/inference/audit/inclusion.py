@@ -89,16 +89,23 @@ def _alike(chances: FloatArray, drawn: Any, rows: Any) -> list[Any]:
 
 def _stratum(chances: FloatArray, drawn: Any, wrong: FloatArray, given: Any) -> AuditStratum:
     """Return rows of one given label and like chances."""
-    weights = 1 / chances[drawn]
+    weights, off = 1 / chances[drawn], wrong[drawn]
+    shares = weights / weights.sum()
+    wrong_share = min(float(shares @ off), 1.0)
+    worth = 1 / float((shares**2).sum())
+    # Where the wrong rows are those of large weight, they are worth less than that.
+    variance = float((shares**2 * (off - wrong_share) ** 2).sum())
+    if variance > 0:
+        worth = min(worth, wrong_share * (1 - wrong_share) / variance)
     low, high = f"{chances.min():.3g}", f"{chances.max():.3g}"
     return AuditStratum(
         stratum=f"chance {low}" if low == high else f"chance {low} to {high}",
         given=given,
         n_rows=len(chances),
         n_audited=int(drawn.sum()),
-        n_wrong=int(wrong[drawn].sum()),
-        worth=float(weights.sum() ** 2 / (weights**2).sum()),
-        share_wrong=min(float(weights @ wrong[drawn] / weights.sum()), 1.0),
+        n_wrong=int(off.sum()),
+        worth=worth,
+        share_wrong=wrong_share,
     )
 
 

@@ -60,6 +60,21 @@ def test_shares_wrong_are_weighted_by_one_over_the_chance():
     assert strata[0].worth == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
 
 
+def test_wrong_rows_of_large_weight_are_worth_less():
+    chances = np.repeat([0.1, 0.19], 40)
+    given = np.tile([0, 1], 40)
+    truth = np.full(80, None, dtype=object)
+    truth[[0, 2, 4, 40, 42, 44, 1, 3, 41, 43, 45]] = 0
+    truth[[0, 1, 3, 41, 43, 45]] = 1
+    _, strata, _, _ = read_inclusion(truth, given, chances)
+    shares = np.repeat([10, 1 / 0.19], 3) / (30 + 3 / 0.19)
+    wrong = np.array([1, 0, 0, 0, 0, 0])
+    share = shares @ wrong
+    variance = shares**2 @ (wrong - share) ** 2
+    assert strata[0].worth == pytest.approx(share * (1 - share) / variance)
+    assert strata[0].worth < 1 / (shares**2).sum()
+
+
 def test_strata_have_like_chances_and_enough_audited_rows():
     truth, given, chances, _ = drawn(audited=300)
     _, strata, _, _ = read_inclusion(truth, given, chances)
