@@ -25,6 +25,9 @@ from evenodds.inference.audit.annotators import annotator_audit as annotator_aud
 from evenodds.inference.audit.as_evidence import Audit as Audit
 from evenodds.inference.audit.audit_test import audit_test as audit_test
 from evenodds.inference.audit.result import AuditTestResult as AuditTestResult
+from evenodds.inference.audit.share import CorrectedShareResult as CorrectedShareResult
+from evenodds.inference.audit.share import GroupSharesResult as GroupSharesResult
+from evenodds.inference.audit.share import corrected_share as corrected_share
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.boundary import Joint as Joint

@@ -68,12 +68,36 @@ def _audit_in_strata():
     )
 
 
+def _audit_by_chances() -> Any:
+    """Return an audit of rows that were drawn the likelier the more they looked wrong."""
+    rng = np.random.default_rng(12)
+    true = rng.random(2000) < 0.4
+    flipped = rng.random(2000) < np.where(true, 0.25, 0.05)
+    chances = np.where(flipped, 0.3, 0.05) * rng.uniform(0.5, 1.0, 2000)
+    words = np.array(["well", "ill"], dtype=object)
+    truth = np.where(rng.random(2000) < chances, words[true.astype(int)], None)
+    given = words[(true ^ flipped).astype(int)]
+    return eo.audit_test(truth, given, inclusion=chances, positive="ill")
+
+
 def _repeated_audit() -> Any:
     rng = np.random.default_rng(6)
     true = np.repeat(rng.integers(0, 2, 60), 3)
     hard = np.repeat(rng.random(60) < 0.3, 3)
     given = np.where(rng.random(180) < np.where(hard, 0.4, 0.05), 1 - true, true)
     return eo.audit_test(true, given, groups=np.repeat(np.arange(60), 3))
+
+
+def _shares_by_group() -> Any:
+    rng = np.random.default_rng(11)
+    group = np.repeat(["north", "south"], [2000, 1000])
+    true = rng.random(3000) < 0.3
+    rates = np.where(true, np.where(group == "south", 0.4, 0.1), 0.05)
+    given = np.where(true ^ (rng.random(3000) < rates), "ill", "well")
+    rows = np.r_[rng.choice(2000, 200, False), 2000 + rng.choice(1000, 150, False)]
+    audits = eo.annotator_audit(np.where(true, "ill", "well")[rows], given[rows], group[rows],
+                                positive="ill")  # fmt: skip
+    return eo.corrected_share(given, audits, groups=group)
 
 
 def _annotators() -> Any:
@@ -167,7 +191,16 @@ MAKERS = {
     "audit_by_true": lambda: _audit(90, 30, 10, 110, sampled_by="true"),
     "audit_grouped": _repeated_audit,
     "audit_strata": _audit_in_strata,
+    "audit_by_chances": _audit_by_chances,
+    "audit_looked_at": lambda: _audit(70, 30, 20, 80, looks=(100, 200, 300)),
     "annotators": _annotators,
+    "share_by_labels": lambda: eo.corrected_share(
+        {"ill": 1200, "well": 2800}, _audit(60, 30, 10, 100)
+    ),
+    "share_by_rates": lambda: eo.corrected_share(
+        {"ill": 1200, "well": 2800}, _audit(90, 30, 10, 110, sampled_by="true")
+    ),
+    "shares_by_group": _shares_by_group,
     "contour_leans": lambda: _contour(eo.ClassConditionalNoise(0.3, 0.1)),
     "contour_uniform": lambda: _contour(eo.UniformNoise(0.15), tolerance=0),
     "line_plan": _line_plan,

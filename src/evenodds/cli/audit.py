@@ -1,6 +1,7 @@
 """`evenodds audit`: the test on rows whose true label was looked up."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -72,6 +73,28 @@ def run_audit(
     scores: Annotated[
         str | None, typer.Option(help="For --cases: column of the scores they were drawn by.")
     ] = None,
+    inclusion: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the chance with which each row was drawn, where these differ; DATA "
+            "holds the rows that were not drawn too."
+        ),
+    ] = None,
+    looks: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the audit is read while it grows: audited rows at each planned look, as "
+            "50,100,150,200."
+        ),
+    ] = None,
+    corrected_share: Annotated[
+        bool,
+        typer.Option(
+            "--corrected-share",
+            help="Instead of the test: the share truly positive, from the labels of all rows of "
+            "DATA and the audited ones. With --annotator COL for each group of that column.",
+        ),
+    ] = False,
     alternative: options.Alternative = "two-sided",
     positive: options.Positive = None,
     significance: options.Significance = 0.05,
@@ -123,6 +146,8 @@ def run_audit(
         for_tests |= {"--given": given, "--annotator": annotator, "--given-counts": given_counts}
         for_tests |= {"--positive": positive, "--group": group[0] if group else None}
         for_tests |= {"--stratum": stratum, "--cases": cases, "--scores": scores}
+        for_tests |= {"--corrected-share": corrected_share or None, "--inclusion": inclusion}
+        for_tests |= {"--looks": looks}
         unused = [option for option, value in for_tests.items() if value is not None]
         if unused:
             raise InputError(
@@ -161,19 +186,39 @@ def run_audit(
     _check_strata(
         stratum, cases, scores, {"--annotator": annotator, "--given-counts": given_counts}
     )
+    _check_inclusion(
+        inclusion,
+        {"--stratum": stratum, "--cases": cases, "--annotator": annotator}
+        | {"--given-counts": given_counts, "--group": group or None}
+        | {"--sampled-by": None if sampled_by == "random" else sampled_by},
+    )
+    if annotator is not None and looks is not None:
+        raise InputError("--looks goes with the test of all rows, not with --annotator: leave one.")
+    if corrected_share and gate is not None:
+        raise InputError("--gate goes with the test, and --corrected-share makes none: leave one.")
     wanted = Delivery(output_format, significance, data, report, gate, margin)
-    from evenodds.cli.input import audit_file, read_audit_file, read_counts
+    from evenodds.cli.input import (
+        audit_file,
+        correct_share,
+        read_audit_file,
+        read_counts,
+        read_sizes,
+    )
 
-    rows = read_audit_file(data, true, given, annotator, group or (), stratum or scores)
+    along = stratum or scores or inclusion
+    rows = read_audit_file(data, true, given, annotator, group or (), along)
     result = audit_file(
         rows,
         sampled_by=sampled_by,
         given_counts=read_counts(given_counts),
         cases=cases,
+        by_chances=inclusion is not None,
         alternative=alternative,
         positive=positive,
+        **({} if looks is None else {"looks": read_sizes(looks)}),
     )
-    deliver(result, wanted, name=name_data(data, given))
+    shown = correct_share(rows, result) if corrected_share else result
+    deliver(shown, wanted, name=name_data(data, given))
 
 
 def _check_strata(
@@ -192,6 +237,18 @@ def _check_strata(
         raise InputError(
             f"{needless[0]} does not go with strata: rows of every stratum are counted in DATA, "
             "and tested together. Leave it out."
+        )
+
+
+def _check_inclusion(inclusion: str | None, others: Mapping[str, object]) -> None:
+    """Refuse what chances to be drawn leave nothing to say of."""
+    from evenodds.errors import InputError
+
+    needless = [option for option, value in others.items() if value is not None]
+    if inclusion is not None and needless:
+        raise InputError(
+            f"{needless[0]} does not go with --inclusion, which says all of how rows were drawn: "
+            "leave one out."
         )
 
 

@@ -30,6 +30,11 @@ from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_
 from evenodds.inference.audit.as_evidence import Audit, rows_among
 from evenodds.inference.audit.audit_test import audit_test
 from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.audit.share import (
+    CorrectedShareResult,
+    GroupSharesResult,
+    corrected_share,
+)
 from evenodds.inference.line.cases import Cases
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
@@ -206,8 +211,15 @@ class AuditFile:
     annotators: NDArray[Any] | None
     audited: NDArray[np.bool_]
     groups: tuple[NDArray[Any], ...] = ()  # of the audited rows, one array a declared column
-    strata: NDArray[Any] | None = None  # of all rows: the stratum, or the score, of each
+    strata: NDArray[Any] | None = None  # of all rows: stratum, score or chance to be drawn
     doubts: tuple[Diagnostic, ...] = ()  # columns that look like groups and were not declared
+
+    @property
+    def truth(self) -> NDArray[Any]:
+        """True labels of all rows, None where a row was not audited."""
+        true = np.full(len(self.given), None, dtype=object)
+        true[self.audited] = self.true
+        return true
 
     @property
     def n_unaudited(self) -> int:
@@ -225,8 +237,9 @@ def read_audit_file(
 ) -> AuditFile:
     """Read true and given labels; rows without a true label were not audited.
 
-    `strata` is the column of strata, or of scores. Of an export, `true` is the annotator who
-    looked the truth up, and `given` the field of given labels; both may be left out.
+    `strata` is the column of strata, of scores, or of chances to be drawn. Of an export, `true` is
+    the annotator who looked the truth up, and `given` the field of given labels; both may be left
+    out.
     """
     import pyarrow as pa
 
@@ -242,8 +255,8 @@ def read_audit_file(
     twice = next((name for name in needed if needed.count(name) > 1), None)
     if twice is not None:
         raise InputError(
-            "--true, --given, --annotator, --group, --stratum and --scores must name different "
-            f"columns, but two of them name {twice!r}."
+            "--true, --given, --annotator, --group, --stratum, --scores and --inclusion must name "
+            f"different columns, but two of them name {twice!r}."
         )
     source = sources[0] if len(sources) == 1 else list(sources)
     mixed: set[str] = set()
@@ -349,6 +362,7 @@ def audit_file(
     sampled_by: str,
     given_counts: dict[str, int] | None,
     cases: Path | None = None,
+    by_chances: bool = False,
     **options: Any,
 ) -> AuditTestResult | AnnotatorAuditResult:
     """Test audited rows, all together, within strata or by annotator."""
@@ -356,6 +370,8 @@ def audit_file(
     result: AuditTestResult | AnnotatorAuditResult
     if cases is not None:
         result = _audit_cases(rows, cases, sampled_by=sampled_by, **options)
+    elif by_chances:
+        result = audit_test(rows.truth, rows.given, inclusion=rows.strata, **options)
     elif rows.strata is not None:
         result = audit_test(
             rows.true,
@@ -403,11 +419,22 @@ def audit_file(
     return replace(result, diagnostics=(*result.diagnostics, *notes))
 
 
+def correct_share(
+    rows: AuditFile, audit: AuditTestResult | AnnotatorAuditResult
+) -> CorrectedShareResult | GroupSharesResult:
+    """Return the share truly positive, of all rows or by annotator."""
+    if isinstance(audit, AnnotatorAuditResult):
+        return corrected_share(rows.given, audit, groups=rows.annotators)
+    counts = audit.given_counts  # by given label they may have been told
+    told = dict(zip((audit.negative, audit.positive), counts, strict=True)) if counts else None
+    share = corrected_share(told or rows.given, audit)
+    return replace(share, diagnostics=(*share.diagnostics, *rows.doubts))
+
+
 def _audit_cases(rows: AuditFile, path: Path, **options: Any) -> AuditTestResult:
     """Test the rows that a record of cases says to look up."""
     cases = Cases.read(path)
-    true = np.full(len(rows.given), None, dtype=object)
-    true[rows.audited] = rows.true
+    true = rows.truth
     if len(true) == cases.n_rows:  # else the test says what is wrong
         others = int(np.count_nonzero(rows.audited)) - int(rows.audited[cases.rows].sum())
         if others:
@@ -461,6 +488,14 @@ def read_counts(text: str | None) -> dict[str, int] | None:
             )
         counts[label.strip()] = int(number)
     return counts
+
+
+def read_sizes(text: str) -> tuple[int, ...]:
+    """Return numbers of rows from ``50,100,150``."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and len(part) <= MOST_DIGITS for part in parts):
+        raise InputError(f"--looks has {text!r} but needs numbers of rows, such as 50,100,150,200.")
+    return tuple(map(int, parts))
 
 
 def audit_notes(rows: AuditFile, sampled_by: str = "random") -> tuple[Diagnostic, ...]:

@@ -36,6 +36,7 @@ from evenodds.inference.line.cases import (
     read_scores,
     shares_of_cells,
 )
+from evenodds.inference.looks import planned_looks
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Result, check_alternative
@@ -254,6 +255,22 @@ class AuditSize(Result):
     significance: float
     split: tuple[PlannedStratum, ...] = ()
     saves: float | None = None
+
+    def looks(self, n_looks: int) -> tuple[int, ...]:
+        """Return rows at each of 2 to 5 looks that together have the power of this audit.
+
+        For ``audit_test(..., looks=)``: equal steps, the last a few in a hundred beyond `n_rows`.
+
+        Examples
+        --------
+        >>> import evenodds as eo
+        >>> plan = eo.audit_size(eo.ClassConditionalNoise(alpha=0.3, beta=0.1), prior=0.4)
+        >>> plan.n_rows, plan.looks(4)
+        (139, (36, 71, 107, 142))
+        """
+        sides = 2 if self.alternative == "two-sided" else 1
+        power = max(self.power, self.significance)
+        return planned_looks(self.n_rows, n_looks, self.significance, sides, power)
 
 
 # Of a label that a stratum is not expected to have.

@@ -26,7 +26,7 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         view=view,
         question=wording.QUESTION,
         headline=wording.headline(result, view.significance, view.margin),
-        verdict=wording.verdict(result, view.significance),
+        verdict=" ".join([wording.verdict(result, view.significance), *_look(result, view)]),
         keys=wording.profile_keys(result, view, test=test, flipped="Flipped"),
         facts=[("test", test), *_facts(result, view)],
         page_facts=(wording.equivalence_fact(result, view),),
@@ -36,9 +36,7 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         },
         tables=(_table(result), *([_strata_table(result)] if result.strata else [])),
         next_steps=_next_steps(result, view.significance),
-        assumptions=audit_assumptions(
-            result.sampled_by, _independence(result), "stratum" if result.strata else ""
-        ),
+        assumptions=_assumptions(result),
         made_with=[
             ("test", test),
             ("rows drawn", _drawn(result)),
@@ -55,6 +53,31 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
     )
 
 
+def _look(result: AuditTestResult, view: View) -> list[str]:
+    """Say which of the planned looks this is, and whether to go on."""
+    if not result.looks:
+        return []
+    which = f"look {result.look} of {len(result.looks)}"
+    ahead = result.next_look(view.significance)
+    if result.pvalue < view.significance:
+        return [f"The verdict stands at {which}{': the audit may stop here' if ahead else ''}."]
+    if ahead is None:
+        return [f"This was {which}, the last one planned."]
+    return [
+        f"This is {which}: the next is at {ahead.n_rows:,} rows, where z must be beyond "
+        f"{ahead.critical:.2f}; nothing in between counts."
+    ]
+
+
+def _assumptions(result: AuditTestResult) -> list[Assumption]:
+    """Return what this audit takes for granted."""
+    within = "stratum" if result.strata else ""
+    usual = audit_assumptions(result.sampled_by, _independence(result), within)
+    if not result.by_chances:
+        return usual
+    return [Assumption("Every row was drawn with the chance that was recorded."), *usual[1:]]
+
+
 def _independence(result: AuditTestResult) -> str:
     """Say which rows are taken as independent."""
     if result.groupings:
@@ -65,6 +88,9 @@ def _independence(result: AuditTestResult) -> str:
 
 def _drawn(result: AuditTestResult) -> str:
     """Say how rows were drawn."""
+    if result.by_chances:
+        steps = f"{result.n_strata} step{'s' * (result.n_strata != 1)}"
+        return f"with recorded chances, in {steps} of them"
     if not result.strata:
         return DRAWN[result.sampled_by]
     return f"{DRAWN[result.sampled_by]} within {result.n_strata} strata"
@@ -101,6 +127,11 @@ def _facts(result: AuditTestResult, view: View) -> list[tuple[str, str]]:
         rate = f"{name} = {getattr(result, name):.3f}"
         lines.append((title, f"of the true {label!r}: {rate}, {bounds}"))
     lines.append(("audited rows", f"{result.n_rows:,}, drawn {_drawn(result)}"))
+    if result.looks:
+        above, below = result.reference.critical(view.significance, result.alternative)
+        sizes = ", ".join(f"{n:,}" for n in result.looks)
+        told = f"{result.look} of {len(result.looks)}, planned at {sizes} rows"
+        lines.append(("look", f"{told}; here z must be beyond {max(above, -below):.3f}"))
     if result.groupings:
         counted = " and ".join(f"{one.n_groups:,}" for one in result.groupings)
         more = f"variance {result.design_effect:.2f} times that of single rows"
@@ -168,7 +199,9 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
 def _python(result: AuditTestResult) -> str:
     """Return the call that repeats the test."""
     arguments = ["true, given", f"sampled_by={result.sampled_by!r}"]
-    if result.strata:
+    if result.by_chances:
+        arguments = ["true, given", "inclusion=inclusion"]
+    elif result.strata:
         arguments += ["strata=strata", "given_counts=given_counts"]
     elif result.given_counts is not None:
         negative, positive = result.given_counts
@@ -176,11 +209,15 @@ def _python(result: AuditTestResult) -> str:
         arguments.append(f"given_counts={counts}")
     arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
     comments = [f"# true, given: both labels of the {result.n_rows:,} audited rows"]
-    if result.strata:
+    if result.by_chances:
+        comments = ["# of all rows: true (None where not drawn), given, chance to be drawn"]
+    elif result.strata:
         comments += [
             "# strata: the stratum of each of them",
             "# given_counts: {stratum: {label: rows of the data}}",
         ]
+    if result.looks:
+        arguments.append(f"looks={result.looks!r}")
     if result.groupings:
         one = len(result.groupings) == 1
         comments.append(

@@ -13,11 +13,13 @@ from scipy.special import ndtri
 
 from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult
+from evenodds.inference.audit.share import CorrectedShareResult, GroupSharesResult
 from evenodds.inference.contour.result import ContourTestResult
 from evenodds.inference.line.result import LineTestResult
 from evenodds.inference.multiclass.confusion import ConfusionTestResult
 from evenodds.inference.multiclass.result import MulticlassTestResult
 from evenodds.planning.plan import Plan
+from evenodds.report.share import shown_shares
 from evenodds.report.sheet import View
 from evenodds.report.style import (
     BAND,
@@ -240,6 +242,22 @@ def annotators_figure(panel: Axes, result: AnnotatorAuditResult, view: View) -> 
     if not all(named):
         panel.plot([], [], "o-", color=BLUE, markersize=4.6, label="not rejected")
     shade_margin(panel, view.margin)
+
+
+@one_panel(height=2.2)
+def shares_figure(
+    panel: Axes, result: CorrectedShareResult | GroupSharesResult, view: View
+) -> None:
+    """Draw corrected shares with their intervals, and those of the labels beside them."""
+    shown = shown_shares(result)[:MOST_SHOWN]
+    for place, (_, one) in enumerate(shown):
+        interval_row(panel, place, one.confidence_interval(view.level), one.share, ("o", BLUE))
+        panel.plot([one.given_share], [place], "D", color=GREY, markersize=5)
+    panel.plot([], [], "o-", color=BLUE, markersize=4.6, label="truly positive")
+    panel.plot([], [], "D", color=GREY, markersize=4.6, label="labelled positive")
+    name_rows(panel, [as_written(name, 20) for name, _ in shown])
+    panel.set_ylim(len(shown) - 0.5, -0.5)
+    name_axes(panel, f"Share {as_written(repr(result.positive), 18)}")
 
 
 @one_panel(height=3.0, width=COLUMN_WIDTH)

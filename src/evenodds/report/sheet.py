@@ -162,7 +162,8 @@ class Sheet:
     @property
     def rejected(self) -> bool:
         """Whether the null hypothesis is rejected; a plan has none."""
-        return getattr(self.result, "pvalue", 1.0) < self.view.significance
+        pvalue = getattr(self.result, "pvalue", None)
+        return pvalue is not None and pvalue < self.view.significance
 
     @property
     def checks(self) -> tuple[Diagnostic, ...]:
@@ -209,7 +210,16 @@ class Sheet:
 
 
 # Figures of several contours, classes, annotators or plans.
-_OF_SEVERAL: Final = {"annotators", "confusion", "contours", "line", "pairs", "plan", "splits"}
+_OF_SEVERAL: Final = {
+    "annotators",
+    "confusion",
+    "contours",
+    "line",
+    "pairs",
+    "plan",
+    "shares",
+    "splits",
+}
 # Module and function, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
     "AnnotatorAuditResult": "annotators.annotator_sheet",
@@ -218,6 +228,8 @@ _WRITERS: Final = {
     "AuditTestResult": "audit.audit_sheet",
     "ContourTestResult": "contour.contour_sheet",
     "ConfusionTestResult": "confusion.confusion_sheet",
+    "CorrectedShareResult": "share.share_sheet",
+    "GroupSharesResult": "share.group_shares_sheet",
     "LinePlan": "line.line_plan_sheet",
     "LineTestResult": "line.line_sheet",
     "MulticlassTestResult": "multiclass.multiclass_sheet",

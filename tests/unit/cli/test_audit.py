@@ -459,3 +459,66 @@ def test_truths_of_rows_that_were_not_drawn_are_refused(scored, command, tmp_pat
     done = command(f"audit {tmp_path}/rows.csv {WITHIN} --cases {scored}/cases.json --scores score")
     assert done.exit_code == 2
     assert "rows have a true label but were not drawn" in done.stderr
+
+
+def test_a_share_is_corrected_from_all_rows(folder, command):
+    done = command(f"audit {folder}/all.csv {COLUMNS} --corrected-share --format json")
+    rows = pd.read_csv(folder / "all.csv")
+    audited = rows.dropna()
+    wrong = (audited["truth"] != audited["label"]).groupby(audited["label"]).mean()
+    labelled = (rows["label"] == "yes").mean()
+    expected = labelled * (1 - wrong["yes"]) + (1 - labelled) * wrong["no"]
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["share"] == pytest.approx(expected)
+
+
+def test_shares_are_corrected_by_annotator(folder, command):
+    done = command(f"audit {folder}/all.csv {COLUMNS} --annotator who --corrected-share")
+    assert done.exit_code == 0
+    assert "That all groups have the same two flip rates is rejected" in done.stdout
+
+
+def test_told_counts_are_corrected_too(folder, command):
+    told = "--sampled-by given --given-counts yes=4000,no=6000"
+    done = command(f"audit {folder}/audit.csv {COLUMNS} {told} --corrected-share --format json")
+    assert json.loads(done.stdout)["given_share"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--gate reject", "--gate goes with the test, and --corrected-share makes none"),
+        ("--plan --alpha 0.1 --beta 0.2", "--corrected-share goes with a test, and --plan makes"),
+    ],
+)
+def test_a_share_goes_without_gates_and_plans(folder, command, options, message):
+    data = "" if "--plan" in options else f"{folder}/all.csv {COLUMNS}"
+    done = command(f"audit {data} --corrected-share {options}")
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def test_rows_drawn_with_chances_are_read_from_all_rows(folder, command, tmp_path):
+    rows = pd.read_csv(folder / "all.csv").assign(chance=400 / 1500)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    columns = f"audit {tmp_path}/rows.csv {COLUMNS} --inclusion chance"
+    done = command(f"{columns} --format json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["method"] == "stratified"
+    refused = command(f"{columns} --sampled-by given")
+    assert refused.exit_code == 2
+    assert "--sampled-by does not go with --inclusion" in " ".join(refused.stderr.split())
+
+
+def test_an_audit_may_be_looked_at_as_planned_alone(folder, command):
+    done = command(f"audit {folder}/audit.csv {COLUMNS} --looks 200,400 --format json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["looks"] == [200, 400]
+    for looks, message in (
+        ("300,500", "no look was planned then: the next is at 500"),
+        ("soon", "--looks has 'soon' but needs numbers of rows"),
+        ("200,400 --annotator who", "--looks goes with the test of all rows"),
+    ):
+        refused = command(f"audit {folder}/audit.csv {COLUMNS} --looks {looks}")
+        assert refused.exit_code == 2
+        assert message in " ".join(refused.stderr.split())

@@ -1,6 +1,7 @@
 """The test on rows whose true label was looked up."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, get_args
@@ -31,16 +32,19 @@ from evenodds.inference.audit.exact import (
     is_small,
     on_the_side,
 )
-from evenodds.inference.audit.result import AuditTestResult, SampledBy, cells_of
+from evenodds.inference.audit.inclusion import read_inclusion
+from evenodds.inference.audit.result import AuditStratum, AuditTestResult, SampledBy, cells_of
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue, Slanting
 from evenodds.inference.audit.strata import (
     StratifiedRows,
+    cells_check,
     line_check,
     read_strata,
     refuse_in_strata,
     strata_check,
 )
 from evenodds.inference.audit.stratified import StratifiedAudit
+from evenodds.inference.looks import read_looks
 from evenodds.inference.profile import (
     EXACT_MARGINS,
     Alternative,
@@ -236,9 +240,11 @@ def audit_test(
     given_counts: Any = None,
     strata: Any = None,
     scores: Any = None,
+    inclusion: Any = None,
     alternative: str = "two-sided",
     positive: Any = None,
     groups: Any = None,
+    looks: Any = None,
 ) -> AuditTestResult:
     r"""Test whether one class is flipped more often, on rows whose true label was looked up.
 
@@ -266,6 +272,10 @@ def audit_test(
         labels of *all* rows.
     scores : array-like of float, optional
         With ``strata=cases``: the scores of all rows that `choose_cases` had.
+    inclusion : array-like of float, optional
+        Where rows were drawn with chances that differ (the likelier to be wrong, the likelier to
+        be drawn): the chance of *every* row to be drawn, above 0. `true` and `given` are then of
+        all rows too, the truth missing (None, nan or "") where a row was not drawn.
     alternative : {"two-sided", "greater", "less"}
         "greater" means that negatives are flipped more often (beta > alpha).
     positive : object, optional
@@ -274,6 +284,10 @@ def audit_test(
         What rows share: the item they are answers to, or the annotator who gave them. Rows of
         one group are then not taken as independent; groups are. Where rows share items and
         annotators, give both: ``groups=(items, annotators)``.
+    looks : sequence of int, optional
+        Where the audit is read while it grows: the numbers of audited rows at which it is, two to
+        five of them, planned before the first. The audit has one of these sizes now. p-value and
+        interval account for the looks so far: stop as soon as the verdict stands.
 
     Returns
     -------
@@ -323,8 +337,17 @@ def audit_test(
     the labels, as everywhere here (theory page, "The stratified audit"). With cases, a diagnostic
     compares the line through the strata, and speaks where it disagrees.
 
+    With `inclusion`, rows of like chances (within a factor of 2, and with at least 5 audited rows)
+    and one label are a stratum, in which rows weigh one over their chance (theory page, "Rows
+    drawn with chances").
+
+    With `looks`, the level is spent as O'Brien and Fleming would, little at first [5]_: the
+    p-value is the smallest level at which this look would reject, the interval one of a sequence
+    that holds at all looks together. Rows must come in a random order, or in that of
+    `choose_cases`.
+
     It cannot be trusted if the rows were chosen by anything that goes with the labels being
-    wrong (suspicious rows first), or if the audit itself errs.
+    wrong (suspicious rows first) and their chances were not recorded, or if the audit itself errs.
 
     References
     ----------
@@ -336,6 +359,8 @@ def audit_test(
            Medicine 4, 213-226.
     .. [4] Rao, J. N. K., Scott, A. J. (1992). A simple method for the analysis of clustered
            binary data. Biometrics 48, 577-585.
+    .. [5] Lan, K. K. G., DeMets, D. L. (1983). Discrete sequential boundaries for clinical trials.
+           Biometrika 70, 659-663.
 
     Examples
     --------
@@ -348,10 +373,39 @@ def audit_test(
     >>> result.pvalue < 0.01
     True
     """
+    if looks is not None:
+        if inclusion is not None or groups is not None:
+            raise InputError(
+                "looks goes without inclusion and groups: rows count as independent, and so many "
+                "at each look. Leave one out."
+            )
+        found = audit_test(
+            true,
+            given,
+            sampled_by=sampled_by,
+            given_counts=given_counts,
+            strata=strata,
+            scores=scores,
+            alternative=alternative,
+            positive=positive,
+        )
+        return _looked_at(found, read_looks(looks, found.n_rows))
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
+    if inclusion is not None:
+        others = {"strata": strata, "scores": scores, "given_counts": given_counts}
+        others |= {"groups": groups, "sampled_by": None if design == "random" else design}
+        for name, value in others.items():
+            if value is not None:
+                raise InputError(
+                    f"{name} goes without inclusion, which says all of how rows were drawn: leave "
+                    "one out."
+                )
+        labels, cells, counts, check = read_inclusion(true, given, inclusion, positive)
+        checks = (check, cells_check(len(labels.true), cells))
+        return _in_cells(labels, cells, counts, checks, check_alternative(alternative))
     if strata is not None:
         refuse_in_strata(strata, design, groups)
-        found = read_strata(
+        rows = read_strata(
             true,
             given,
             strata,
@@ -360,7 +414,7 @@ def audit_test(
             positive=positive,
             by_given=design == "given",
         )
-        return _within_strata(found, check_alternative(alternative))
+        return _within_strata(rows, check_alternative(alternative))
     if scores is not None:
         raise InputError("scores goes with strata=cases, the record of choose_cases.")
     labels = read_audited(true, given, positive)
@@ -374,14 +428,32 @@ def audit_test(
     )
 
 
+def _looked_at(result: AuditTestResult, looks: tuple[int, ...]) -> AuditTestResult:
+    """Return a result whose p-value accounts for the looks up to this one."""
+    looked = replace(result, looks=looks)
+    pvalue = looked.reference.pvalue(result.statistic, result.alternative)
+    return replace(looked, pvalue=pvalue)
+
+
 def _within_strata(found: StratifiedRows, alternative: Alternative) -> AuditTestResult:
     """Run an audit test within strata."""
     strata, borrowed = found.merged()
-    labels = found.labels
-    audit = StratifiedAudit(cells_of(strata, labels.positive))
-    profile, seen = audit.profile(), audit.seen
     checks = strata_check(found, len(strata), borrowed), line_check(found)
     negative, positive = found.rows.sum(axis=0).tolist()
+    result = _in_cells(found.labels, strata, (negative, positive), checks, alternative)
+    return result if found.by_given else replace(result, sampled_by="random")
+
+
+def _in_cells(
+    labels: AuditedLabels,
+    strata: tuple[AuditStratum, ...],
+    given_counts: tuple[int, int],
+    checks: tuple[Diagnostic | None, ...],
+    alternative: Alternative,
+) -> AuditTestResult:
+    """Run an audit test on strata by given label."""
+    audit = StratifiedAudit(cells_of(strata, labels.positive))
+    profile, seen = audit.profile(), audit.seen
     return AuditTestResult(
         statistic=profile.at_zero,
         pvalue=Reference().pvalue(profile.at_zero, alternative),
@@ -390,12 +462,12 @@ def _within_strata(found: StratifiedRows, alternative: Alternative) -> AuditTest
         beta=seen.beta,
         method="stratified",
         alternative=alternative,
-        sampled_by="given" if found.by_given else "random",
+        sampled_by="given",
         positive=labels.positive,
         negative=labels.negative,
         n_rows=len(labels.true),
         counts=labels.flips(),
-        given_counts=(negative, positive),
+        given_counts=given_counts,
         diagnostics=(
             *(check for check in checks if check is not None),
             better_than_chance(seen.alpha, seen.beta),

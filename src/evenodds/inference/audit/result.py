@@ -1,17 +1,18 @@
 """What an audit test returns: counts, numbers and a table of z."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from evenodds.inference.audit.counts import Flips, Grouping, Quantity, worth
 from evenodds.inference.audit.exact import clopper_pearson
 from evenodds.inference.audit.score import AuditByGiven
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit
+from evenodds.inference.looks import AfterLooks
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative, ConfidenceInterval, Profile, Reference
 from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
@@ -50,6 +51,9 @@ class AuditStratum:
         The label that its rows carry.
     n_rows, n_audited, n_wrong : int
         Rows of the data, how many of them were audited, and how many of these are wrong.
+    worth, share_wrong : float or None
+        Where rows were drawn with chances that differ: how many rows of equal weight the audited
+        ones are worth, and the share of rows that they say is wrong.
     """
 
     stratum: str
@@ -57,11 +61,28 @@ class AuditStratum:
     n_rows: int
     n_audited: int
     n_wrong: int
+    worth: float | None = None
+    share_wrong: float | None = None
+
+    @property
+    def counts(self) -> tuple[float, float, float]:
+        """Rows, audited and wrong ones, these two as what they are worth."""
+        if self.worth is None or self.share_wrong is None:
+            return self.n_rows, self.n_audited, self.n_wrong
+        return self.n_rows, self.worth, self.worth * self.share_wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextLook:
+    """When an audit is read again, and how large z must be then for the verdict to stand."""
+
+    n_rows: int
+    critical: float
 
 
 def cells_of(strata: tuple[AuditStratum, ...], positive: Any) -> Cells:
     """Return the counts of all strata as arrays."""
-    counts = np.array([(one.n_rows, one.n_audited, one.n_wrong) for one in strata], dtype=float)
+    counts = np.array([one.counts for one in strata], dtype=float)
     labelled = np.array([one.given == positive for one in strata])
     return Cells(counts[:, 0], counts[:, 1], counts[:, 2], labelled)
 
@@ -107,8 +128,9 @@ class AuditTestResult(Profiled):
         where no group has two rows.
     design_effect : float
         How many times the variance is that of independent rows.
-    reference : Reference
-        What the statistic is compared with: a standard normal.
+    looks : tuple of int
+        Audited rows at every planned look; this is one of them. p-value and intervals then
+        account for all looks up to this one. Empty where the audit is read once.
     versions : dict
         Of the libraries that the numbers depend on.
 
@@ -120,6 +142,8 @@ class AuditTestResult(Profiled):
     - "evidence": how strong is the evidence for each asymmetry?
     - "power": what could this audit have found?
     """
+
+    _derived: ClassVar[tuple[str, ...]] = ("reference",)
 
     statistic: float
     pvalue: float
@@ -139,14 +163,40 @@ class AuditTestResult(Profiled):
     strata: tuple[AuditStratum, ...] = ()
     groupings: tuple[Grouping, ...] = ()
     design_effect: float = 1.0
-    reference: Reference = field(default_factory=Reference)
+    looks: tuple[int, ...] = ()
     versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    @property
+    def reference(self) -> Reference:  # type: ignore[override]  # it follows from the looks
+        """What the statistic is compared with: a standard normal, or what looks leave of it."""
+        if not self.looks:
+            return Reference()
+        return AfterLooks(shares=tuple(n / self.looks[-1] for n in self.looks[: self.look]))
+
+    @property
+    def look(self) -> int:
+        """Which of the planned looks this is, counted from 1; 0 where none were planned."""
+        return self.looks.index(self.n_rows) + 1 if self.looks else 0
+
+    def next_look(self, significance: float = 0.05) -> NextLook | None:
+        """Return when to look again, and what z would have to be; None after the last look."""
+        check_between(significance, "significance", 0, 1, closed="neither")
+        if self.look == len(self.looks):
+            return None
+        ahead = replace(self, n_rows=self.looks[self.look])
+        above, below = ahead.reference.critical(significance, self.alternative)
+        return NextLook(n_rows=ahead.n_rows, critical=max(above, -below))
 
     @property
     def n_strata(self) -> int:
         """Strata that rows were drawn within; 0 where there are none."""
         labels = [one.given for one in self.strata]
         return max(map(labels.count, labels), default=0)
+
+    @property
+    def by_chances(self) -> bool:
+        """Whether rows were drawn with recorded chances that differ."""
+        return any(one.worth is not None for one in self.strata)
 
     def alpha_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return a two-sided interval for the flip rate of the positives."""
@@ -163,6 +213,9 @@ class AuditTestResult(Profiled):
         the exact one of as many independent rows as these are worth.
         """
         check_between(level, "level", 0, 1, closed="neither")
+        wanted = level
+        if self.looks:  # as sure as one look would have to be
+            level = 1 - 2 * float(ndtr(self.reference.critical(1 - level, "two-sided")[1]))
         counts = self.counts
         flipped, n = (
             (counts.flipped_positive, counts.n_positive)
@@ -185,4 +238,4 @@ class AuditTestResult(Profiled):
             low, high = clopper_pearson(flipped, n, level)
         else:
             low, high = wilson_interval(flipped, n, level)
-        return ConfidenceInterval(low=low, high=high, level=level)
+        return ConfidenceInterval(low=low, high=high, level=wanted)

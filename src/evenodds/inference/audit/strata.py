@@ -268,11 +268,7 @@ def _counted(
 
 def strata_check(found: StratifiedRows, n_cells: int, borrowed: float) -> Diagnostic:
     """Say what the strata are, and doubt an answer for strata that nobody looked at."""
-    audited = found.audited.sum()
-    message = (
-        f"{audited:,} audited rows in {n_cells} cells of stratum and given label, "
-        f"{found.wrong.sum():,} of them wrong: z is read off its own distribution, not the normal."
-    )
+    message = _rests_on(int(found.audited.sum()), int(found.wrong.sum()), n_cells)
     if borrowed:
         message += (
             f" Strata with {borrowed:.1%} of the rows have no audited row of one label, and are "
@@ -280,6 +276,19 @@ def strata_check(found: StratifiedRows, n_cells: int, borrowed: float) -> Diagno
         )
     return Diagnostic(
         name="strata", message=message, concern=borrowed > MUCH_BORROWED, statistic=borrowed
+    )
+
+
+def cells_check(n_audited: int, cells: tuple[AuditStratum, ...]) -> Diagnostic:
+    """Say what the strata of rows drawn with chances are."""
+    wrong = sum(one.n_wrong for one in cells)
+    return Diagnostic(name="strata", message=_rests_on(n_audited, wrong, len(cells)), concern=False)
+
+
+def _rests_on(audited: int, wrong: int, n_cells: int) -> str:
+    return (
+        f"{audited:,} audited rows in {n_cells} cells of stratum and given label, {wrong:,} of "
+        "them wrong: z is read off its own distribution, not the normal."
     )
 
 

@@ -88,6 +88,16 @@ class Cells:
         """The flipped rows as estimated."""
         return self.sums(self.wrong / self.audited)
 
+    def counts_with_added(self) -> tuple[FloatArray, FloatArray]:
+        """Return wrong and audited rows with some added, as often wrong as all with that label."""
+        found = np.empty((2, len(self.wrong)))
+        for label in (False, True):
+            chosen = self.positive == label
+            counts = self.wrong[chosen], self.audited[chosen], self.n_rows[chosen]
+            added = with_added(*(part[:, None] for part in counts))
+            found[:, chosen] = np.concatenate(added, axis=1).T
+        return found[0], found[1]
+
     def variance(self, quantity: Quantity = "asymmetry") -> float:
         """Return the variance of an estimate over draws from these very rows."""
         share = self.wrong / self.audited
@@ -169,15 +179,10 @@ class StratifiedAudit:
         cells = self.cells
         shares = cells.sums(wrong)
         part = cells.part(shares, quantity)
-        score = float(part @ (cells.wrong / cells.audited - wrong))
-        spread = part**2 * wrong * (1 - wrong)
         # Of the chance of the flips themselves, what is not in the draw already.
         flips = shares.variance_of_flips(quantity) / float(cells.n_rows.sum())
-        flips = max(flips - float((spread / cells.n_rows).sum()), 0.0)
-        deviation = max(float(np.sqrt((spread / cells.audited).sum() + flips)), 1e-15)
-        high, low = tails(score, (cells.audited, wrong, part / cells.audited), flips, deviation)
-        size = float(max(-ndtri(max(min(high, low), SMALLEST_TAIL)), 0.0))
-        return size if high <= low else -size
+        flips -= float((part**2 * wrong * (1 - wrong) / cells.n_rows).sum())
+        return deviate(cells.wrong, cells.audited, wrong, part, max(flips, 0.0))
 
     def profile(self) -> Profile:
         """Return the table of z: at usual margins, around the estimate, where intervals end."""
@@ -210,7 +215,7 @@ class StratifiedAudit:
         Along the flip rates that the hypothesis and the share of positive labels allow; each of
         them fixes the flipped rows of either label, and so the shares of its cells.
         """
-        labels = [_OneLabel.of(self.cells, which) for which in (False, True)]
+        labels = [LikeliestShares.of_label(self.cells, which) for which in (False, True)]
         best, likeliest = -np.inf, [0.0, 0.0]
         rates = rates_between(*self._line(value, quantity), FIRST_RATES)
         for _ in range(ZOOMS):
@@ -244,6 +249,21 @@ class StratifiedAudit:
         return max(share - value, 1 - share), min(1.0, 1.0 - value)
 
 
+def deviate(
+    hits: FloatArray, rows: FloatArray, chances: FloatArray, parts: FloatArray, normal: float
+) -> float:
+    """Return the normal deviate of a weighted sum of shares, read off its own distribution.
+
+    Shares of so many rows with such chances, and a normal part of variance `normal`.
+    """
+    score = float(parts @ (hits / rows - chances))
+    variance = float((parts**2 * chances * (1 - chances) / rows).sum()) + normal
+    deviation = max(float(np.sqrt(variance)), 1e-15)
+    high, low = tails(score, (rows, chances, parts / rows), normal, deviation)
+    size = float(max(-ndtri(max(min(high, low), SMALLEST_TAIL)), 0.0))
+    return size if high <= low else -size
+
+
 def with_added(
     wrong: FloatArray, audited: FloatArray, n_rows: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -264,23 +284,26 @@ def _flipped(alphas: FloatArray, betas: FloatArray, share: float) -> tuple[Float
 
 
 @dataclass(frozen=True, slots=True)
-class _OneLabel:
-    """Cells of one given label: which shares wrong are likeliest, if they make up so many rows."""
+class LikeliestShares:
+    """Binomial counts: which shares are likeliest, if a weighted sum of them is known."""
 
     wrong: FloatArray
     rows: FloatArray
     weights: FloatArray
     pulls: FloatArray  # tried, falling
-    totals: FloatArray  # flipped rows at these, rising
+    totals: FloatArray  # weighted sums at these, rising
 
     @classmethod
-    def of(cls, cells: Cells, positive: bool) -> "_OneLabel":
-        """Tabulate the flipped rows for pulls of every size."""
+    def of_label(cls, cells: Cells, positive: bool) -> "LikeliestShares":
+        """Tabulate the flipped rows of one given label."""
         chosen = cells.positive == positive
-        counts = cells.wrong[chosen], cells.audited[chosen], cells.n_rows[chosen]
-        wrong, rows = (part[:, 0] for part in with_added(*(part[:, None] for part in counts)))
-        weights = cells.weights[chosen]
-        sizes = np.geomspace(1e-3, 1e12, PULLS) * rows.sum() / weights.sum()
+        wrong, rows = cells.counts_with_added()
+        return cls.of(wrong[chosen], rows[chosen], cells.weights[chosen])
+
+    @classmethod
+    def of(cls, wrong: FloatArray, rows: FloatArray, weights: FloatArray) -> "LikeliestShares":
+        """Tabulate the weighted sums for pulls of every size; weights may have either sign."""
+        sizes = np.geomspace(1e-3, 1e12, PULLS) * rows.sum() / np.abs(weights).sum()
         pulls = np.concatenate([sizes[::-1], [0.0], -sizes])
         totals = cls(wrong, rows, weights, pulls, pulls).shares(pulls) @ weights
         return cls(wrong, rows, weights, pulls, totals)
@@ -296,7 +319,7 @@ class _OneLabel:
         return np.asarray(np.where(middle > 0, by_sum, by_difference))
 
     def pull_for(self, totals: FloatArray, steps: int) -> FloatArray:
-        """Return the pulls that make up the flipped rows wanted, by Newton steps from a table."""
+        """Return the pulls that make up the sums wanted, by Newton steps from a table."""
         wanted = np.clip(totals, self.totals[0], self.totals[-1])
         place = np.clip(np.searchsorted(self.totals, wanted), 1, len(self.totals) - 1)
         high, low = self.pulls[place - 1], self.pulls[place]
@@ -310,7 +333,7 @@ class _OneLabel:
             inner = self.wrong / shares**2 + (self.rows - self.wrong) / (1 - shares) ** 2
             ahead = pull + off / (self.weights**2 / inner).sum(axis=-1)
             ahead = np.where((ahead > low) & (ahead < high), ahead, (low + high) / 2)
-            if (np.abs(off) <= PRECISE * (1e-3 + wanted)).all():
+            if (np.abs(off) <= PRECISE * (1e-3 + np.abs(wanted))).all():
                 break
             pull = ahead
         return np.asarray(pull)
