@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# Collections no larger than this come to the client: their sums would cost less than the tasks.
+FETCHED_BYTES = 8 * 1024 * 1024
+
+
 @dataclass(frozen=True, slots=True)
 class Partition:
     """Some rows of X, and of labels and the like beside them.
@@ -149,7 +153,10 @@ def read_collections(X: Any, parts: dict[str, Any], how: dict[str, Any]) -> Dask
     names = {name: new.get(name, part) for name, part in parts.items()}
     reading = Reading.of(names, how)
     reading.needed(table.names, "X")
-    return DaskRows(table, *learn(table, reading))
+    rows = DaskRows(table, *learn(table, reading))
+    if rows.n_rows * (rows.n_features + 2) * 8 <= FETCHED_BYTES:
+        rows.hold()
+    return rows
 
 
 def _table(X: Any, beside: dict[str, Any]) -> DaskTable:

@@ -304,6 +304,8 @@ class DaskRows(StreamedRows):
         self._firsts = np.cumsum([0, *(sum(kept[run]) for run in table.runs)])
 
     def thinned(self, step: int, rng: np.random.Generator) -> Rows:
+        if self.held is not None:
+            return self.held.thinned(step, rng)
         chosen = drawn(self.n_rows, step, rng)
         places = np.searchsorted(chosen, self._firsts)
         of_runs = {
@@ -315,7 +317,7 @@ class DaskRows(StreamedRows):
 
     def peeked(self, step: int, rng: np.random.Generator) -> Rows:
         kept = np.diff(self._firsts).tolist()
-        if len(kept) < PARTS_TO_PEEK_AT:
+        if self.held is not None or len(kept) < PARTS_TO_PEEK_AT:
             return self.thinned(step, rng)
         of_runs = {number: (n_taken,) for number, n_taken in self._peeks(kept, step, rng).items()}
         return self.table.reduced(gather_beginning, self.reader, of_runs).rows(self)

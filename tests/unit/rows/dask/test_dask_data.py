@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
+from evenodds.model.logistic import fit_rows
+from evenodds.rows import dask_data
 from evenodds.rows.base import NARROW_BLOCK_ROWS
 from evenodds.rows.dask_data import read_collections
 from evenodds.rows.memory import read_rows
@@ -242,3 +244,17 @@ def test_partitions_are_never_read_here(written):
     rows = rows_of(as_dask(written)[["age"]], as_dask(written)["label"])
     with pytest.raises(TypeError, match="a part of a Dask table is read by its workers only"):
         list(rows.table.batches(("age",)))
+
+
+def test_a_small_collection_is_fetched_once(written, monkeypatch):
+    """A test makes hundreds of passes; tasks would cost more than all of their sums."""
+    frame = as_dask(written)[["age", "dose", "label"]]
+    there = eo.fit_logistic(frame, "label")
+    monkeypatch.setattr(dask_data, "FETCHED_BYTES", 8 * 1024 * 1024)
+    rows = rows_of(frame, "label")
+    reduced = []
+    monkeypatch.setattr(type(rows.table), "reduced", lambda *_: reduced.append(1))
+    fit = fit_rows(rows)
+    assert not reduced
+    np.testing.assert_allclose(fit.coefficients, there.coefficients, atol=1e-12)
+    assert fit.feature_names == there.feature_names
