@@ -171,7 +171,7 @@ def line_check(line: AnchorLine, asymmetry: float) -> Diagnostic | None:
         "anchors and curve",
         statistic,
         pvalue,
-        doubt=f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst} is "
+        doubt=f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst + 1} is "
         "furthest off. That anchor or the tolerance is wrong, or flips depend on the features.",
         fine=f"The anchors agree with each other (p = {pvalue:.2g}).",
     )
@@ -226,12 +226,12 @@ def nearby_check(found: LocalPosteriors, n_features: int) -> Diagnostic:
     if low < enough:
         anchor = int(np.argmin(found.effective_rows))
         verdict = (
-            f": few (anchor {anchor} has the fewest; {rows_needed(n_features)} are the least)."
+            f": few (anchor {anchor + 1} has the fewest; {rows_needed(n_features)} are the least)."
         )
     elif fewest < enough:
         anchor = int(np.argmin(found.distinct_rows))
         verdict = (
-            f", but anchor {anchor} on {fewest:,.0f} distinct ones: the rest is weight, and "
+            f", but anchor {anchor + 1} on {fewest:,.0f} distinct ones: the rest is weight, and "
             "single rows of large weight decide."
         )
     else:

@@ -222,7 +222,7 @@ class AnchorPosition:
     Attributes
     ----------
     number : int
-        Place among the anchors, counted from 0.
+        Place among the anchors, counted from 1.
     stated : float
         The expert's posterior.
     posterior : float

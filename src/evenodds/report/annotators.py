@@ -137,7 +137,7 @@ def _next_steps(named: list[AnnotatorTest]) -> list[str]:
     if not named:
         return [
             f"{wording.SMALLER} audit more rows of each annotator: audit_size, or "
-            "evenodds audit --plan, tells how many.",
+            "evenodds audit plan, tells how many.",
         ]
     return [
         "Look at the flipped rows of those named together with them: they may read the "

@@ -180,7 +180,7 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
         more = (
             "audit more groups, rather than more rows of these"
             if result.groupings
-            else "audit more rows: evenodds audit --plan --alpha A --beta B, or audit_size, tells "
+            else "audit more rows: evenodds audit plan --alpha A --beta B, or audit_size, tells "
             "how many"
         )
         return [

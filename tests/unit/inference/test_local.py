@@ -153,7 +153,7 @@ def test_an_anchor_that_disagrees_is_named(lost):
     odd = np.vstack([POINTS, [[1.2, 1.2]]])
     result = eo.asymmetry_test(*lost, eo.Anchors(odd), method="local")
     assert check(result, "anchors and curve").concern
-    assert "anchor 3 is furthest off" in check(result, "anchors and curve").message
+    assert "anchor 4 is furthest off" in check(result, "anchors and curve").message
 
 
 def test_a_falling_line_is_doubted(lost):

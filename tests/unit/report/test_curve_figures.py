@@ -122,9 +122,9 @@ def test_a_mark_outside_its_bar_has_another_shape(rejecting, retaining):
 
 def test_the_last_row_is_all_together(rejecting, joint):
     names = [text.get_text() for text in panel_of(rejecting, "anchors").get_yticklabels()]
-    assert names == ["anchor 0", "anchor 1", "anchor 2", "all together"]
+    assert names == ["anchor 1", "anchor 2", "anchor 3", "all together"]
     names = [text.get_text() for text in panel_of(joint, "anchors").get_yticklabels()]
-    assert names == ["anchor 0", "anchor 1", "anchor 2"]
+    assert names == ["anchor 1", "anchor 2", "anchor 3"]
 
 
 def test_the_evidence_is_the_profile(rejecting):

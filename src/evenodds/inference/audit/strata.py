@@ -183,8 +183,8 @@ def _answered(true: Any, n_cases: int) -> NDArray[Any]:
     n_known = int(known.sum())
     if not known[:n_known].all():
         raise InputError(
-            f"true is missing for case {int(np.argmin(known))} but not for later ones: cases may "
-            "be left out at the end only, for whoever skips the hard ones changes the answer."
+            f"true is missing for case {int(np.argmin(known)) + 1} but not for later ones: cases "
+            "may be left out at the end only, for whoever skips the hard ones changes the answer."
         )
     return truth[:n_known]
 

@@ -420,7 +420,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     lost = ~(np.isfinite(found.posterior) & np.isfinite(found.covariance).all(axis=1))
     if lost.any():
         raise AnchorError(
-            f"anchor {int(np.argmax(lost))} lies so far outside the data that nothing can be "
+            f"anchor {int(np.argmax(lost)) + 1} lies so far outside the data that nothing can be "
             "computed there: check its features."
         )
     estimates = found.averaged(contours.averaging)

@@ -346,7 +346,7 @@ def test_an_anchor_beyond_all_numbers_is_refused(drawn):
     X, labels, anchors = drawn
     points = anchors.points.copy()
     points[4, 0] = -1e300
-    with pytest.raises(eo.AnchorError, match="anchor 4 lies so far outside the data"):
+    with pytest.raises(eo.AnchorError, match="anchor 5 lies so far outside the data"):
         eo.contour_test(X, labels, eo.Anchors(points, posterior=anchors.posterior, tolerance=0))
 
 
