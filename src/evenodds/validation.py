@@ -111,6 +111,11 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     return str(value)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of a thing, as ``1 feature`` or ``2 features``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def check_vector(
     values: ArrayLike, name: str, length: int, of_what: str, *, one_for_all: bool = True
 ) -> FloatArray:

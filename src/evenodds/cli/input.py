@@ -31,7 +31,7 @@ from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.as_evidence import Audit, rows_among
 from evenodds.inference.audit.audit_test import audit_test
-from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.audit.share import (
     CorrectedShareResult,
     GroupSharesResult,
@@ -391,7 +391,7 @@ def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDAr
 def audit_file(
     rows: AuditFile,
     *,
-    sampled_by: str,
+    sampled_by: SampledBy,
     given_counts: dict[str, int] | None,
     cases: Path | None = None,
     by_chances: bool = False,

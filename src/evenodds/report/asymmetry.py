@@ -7,6 +7,7 @@ from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.report import wording
 from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, View, assumption
+from evenodds.validation import counted
 
 WITHHELD: Final = "these data cannot tell"
 NO_CURVE: Final = "fits no curve to all rows, only the labels around each anchor"
@@ -154,7 +155,7 @@ _SHAPES: Final = {
 
 def python_call(result: AsymmetryTestResult) -> str:
     """Return the Python that repeats a test, given its rows and anchors."""
-    features = "1 feature" if result.n_features == 1 else f"{result.n_features} features"
+    features = counted(result.n_features, "feature")
     comments = [f"# X: {result.n_rows:,} rows of {features}; y: their labels"]
     if result.n_anchors:
         comments += [f"# points: the {result.n_anchors} toss-up cases", _anchors_call(result)]

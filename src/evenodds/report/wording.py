@@ -8,10 +8,12 @@ import math
 from dataclasses import asdict
 from typing import Any, Final
 
+from evenodds.anchors import tolerance_words
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult, Profiled
 from evenodds.planning.achieved_power import could_have_found
 from evenodds.report.sheet import Caption, Key, SheetPicture, View
+from evenodds.validation import counted
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
@@ -281,12 +283,7 @@ def explained(*terms: str) -> list[tuple[str, str]]:
 
 def known_to(result: Any) -> str:
     """Say how well the anchors of a result are known: each, and all together."""
-    (low, high), shared = result.tolerance, result.shared_tolerance
-    if high == 0 and shared == 0:
-        return "taken as exact"
-    own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
-    how = "by default" if result.shared_is_default else "as stated"
-    return f"tolerance {own}, shared {f'±{shared:g}' if shared else 'none'} ({how})"
+    return tolerance_words(result.tolerance, result.shared_tolerance, result.shared_is_default)
 
 
 def label_fact(result: Any) -> tuple[str, str]:
@@ -296,7 +293,7 @@ def label_fact(result: Any) -> tuple[str, str]:
 
 def rows_fact(result: Any) -> tuple[str, str]:
     """Say how many rows and features there are."""
-    return "rows", f"{result.n_rows:,} with {result.n_features} features"
+    return "rows", f"{result.n_rows:,} with {counted(result.n_features, 'feature')}"
 
 
 def profile_facts(result: Profiled, view: View) -> list[tuple[str, str]]:

@@ -281,9 +281,9 @@ MOST_CASES = 300
 def contour_test(
     X: Any,
     y: Any,
-    anchors: Anchors,
+    anchors: Anchors | Any,
     *,
-    engine: str | None = None,
+    engine: Engine | None = None,
     positive: Any = None,
     sample_weight: ArrayLike | str | None = None,
     groups: ArrayLike | str | None = None,
@@ -303,7 +303,7 @@ def contour_test(
         Features, as for `asymmetry_test`: any source of rows, also larger than memory.
     y : array-like of shape (n_rows,) or str
         The given labels, or the name of their column in X.
-    anchors : Anchors
+    anchors : Anchors, data frame or path
         Cases whose true posterior is stated, at three or more different posteriors such as
         0.1, 0.5 and 0.9; 0 and 1 are welcome and taken as exact. Posteriors that differ by no
         more than 0.02 form one contour; more than twelve different ones, as a model states, are

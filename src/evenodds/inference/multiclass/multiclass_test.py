@@ -290,7 +290,7 @@ def multiclass_test(
     y: Any,
     anchors: Any,
     *,
-    scheme: str = "one-vs-one",
+    scheme: Scheme = "one-vs-one",
     codes: Any = None,
     audit: Any = None,
     sample_weight: Any = None,
