@@ -116,6 +116,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def signed(value: float | None, digits: int = 3) -> str:
+    """Return a number with its sign, as ``+0.21`` or ``−0.21``; what is not known says so."""
+    return "unknown" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+
+
 def check_vector(
     values: ArrayLike, name: str, length: int, of_what: str, *, one_for_all: bool = True
 ) -> FloatArray:

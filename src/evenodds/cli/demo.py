@@ -30,6 +30,7 @@ def run_demo(
     from evenodds.report.html import write_report
     from evenodds.report.sheet import View, sheet_of
     from evenodds.simulation import demo, worlds
+    from evenodds.validation import signed
 
     files = [] if out is None else demo.write_files(out)
     console = make_console()
@@ -45,7 +46,7 @@ def run_demo(
     console.print(
         "\n[bold]The truth[/bold], known because a generator in this package wrote the data: "
         f"{truth.alpha:.0%} of ill patients are recorded as healthy and {truth.beta:.0%} of "
-        f"healthy ones as ill, so beta − alpha is {truth.asymmetry:+.2f}.\n".replace("-", "−")
+        f"healthy ones as ill, so beta − alpha is {signed(truth.asymmetry, 2)}.\n"
     )
     if out is not None:
         command = "evenodds test patients.csv --label diagnosis --anchors toss_ups.csv"

@@ -54,7 +54,15 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
         ],
         formulas="asymmetry_formulas.html",
         python=python_call(result),
-        words=wording.explained(*wording.NOISES, "Anchor, toss-up", *wording.OUTCOMES),
+        words=wording.explained(
+            *wording.NOISES,
+            *wording.RATES,
+            "Posterior",
+            "Anchor, toss-up",
+            "Tolerance",
+            *(["Audit"] if result.n_audited else []),
+            *wording.NUMBERS,
+        ),
         holds="counts of rows and where the toss-ups lie, no rows",
         pictures=_pictures(result),
     )
@@ -93,7 +101,7 @@ def next_steps(
     return [
         *doubts,
         f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
-        "evenodds test --flips flips.csv ranks them.",
+        "evenodds test --flips flips.csv or result.flip_probability(X, y) ranks them.",
         f"{wording.train_robustly()} from these labels; corrected_loss does the same for other "
         "losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
@@ -107,8 +115,8 @@ def refused_margin(result: AsymmetryTestResult, margin: float, significance: flo
         return None
     wider = "" if smallest >= 1 else f"give a margin above {wording.rounded_up(smallest):g}, or "
     return (
-        f"--margin is {margin:g} but {result.n_anchors} anchors known to "
-        f"±{result.tolerance[1]:g} each and ±{result.shared_tolerance:g} together cannot show "
+        f"--margin is {margin:g} but {counted(result.n_anchors, 'anchor')} known to "
+        f"±{result.tolerance[1]:.2g} each and ±{result.shared_tolerance:.2g} together cannot show "
         f"that, however many rows there are: {wider}state surer anchors (--tolerance, "
         "--shared-tolerance)."
     )

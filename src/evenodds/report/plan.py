@@ -8,6 +8,7 @@ from evenodds.planning.plan import Plan, RowsRange
 from evenodds.report.audit import DRAWN
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
 from evenodds.simulation.rejection import RejectionRate
+from evenodds.validation import signed
 
 # A formula this close to all of the simulation's interval is said to agree with it.
 CLOSE = 0.08
@@ -118,8 +119,8 @@ def plan_verdict(plan: Plan) -> str:
         with_what = f"{plan.n_rows:,} rows"
     return (
         f"{_answer(plan)} With {with_what}, flips of {plan.noise.alpha:.1%} of positives and "
-        f"{plan.noise.beta:.1%} of negatives (beta - alpha {plan.noise.asymmetry:+.3f}) would be "
-        f"found with probability {plan.power:.2f} by the {plan.method} test at level "
+        f"{plan.noise.beta:.1%} of negatives (beta − alpha {signed(plan.noise.asymmetry)}) would "
+        f"be found with probability {plan.power:.2f} by the {plan.method} test at level "
         f"{plan.significance:g}."
     )
 
@@ -243,8 +244,8 @@ def _audit_size_found(plan: AuditSize, drawn: str) -> str:
     return (
         f"Audit {plan.n_rows:,} rows: {plan.n_positive:,} {drawn} positive and "
         f"{plan.n_negative:,} {drawn} negative. Flips of {plan.alpha:.1%} of positives and "
-        f"{plan.beta:.1%} of negatives (beta - alpha {plan.beta - plan.alpha:+.3f}) are then found "
-        f"with probability {plan.power:.2f} at level {plan.significance:g}."
+        f"{plan.beta:.1%} of negatives (beta − alpha {signed(plan.beta - plan.alpha)}) are then "
+        f"found with probability {plan.power:.2f} at level {plan.significance:g}."
     )
 
 
@@ -262,7 +263,7 @@ def _audit_size_checks(plan: AuditSize) -> list[str]:
             else "unlike the formula: go by this"
         )
         sentences.append(
-            f"Simulated power: {plan.simulated_power:.2f} (95 % interval {low:.2f} to {high:.2f}), "
+            f"Simulated power: {plan.simulated_power:.2f} (95% interval {low:.2f} to {high:.2f}), "
             f"{agreement}."
         )
     sentences.append(

@@ -91,8 +91,8 @@ class View:
 
     @property
     def percent(self) -> str:
-        """The level in words, as ``5 %``, which no line breaks."""
-        return f"{100 * self.significance:g}\N{NO-BREAK SPACE}%"
+        """The level in words, as ``5%``."""
+        return f"{100 * self.significance:g}%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ Share = bool | Literal["row"]
 # Inches across: a page's text column.
 COLUMN_WIDTH: Final = 6.5
 # Inches across a figure that must stay readable on a phone.
-NARROW_WIDTH: Final = 4.4
+NARROW_WIDTH: Final = 3.7
 
 BLACK: Final = "#000000"
 ORANGE: Final = "#E69F00"

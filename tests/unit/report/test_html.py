@@ -118,7 +118,7 @@ def test_equivalence_that_is_shown_is_not_asked_for(retaining):
 
 def test_what_a_one_sided_test_could_have_found_has_its_sign(retaining):
     result = replace(retaining, alternative="less", pvalue=0.5)
-    assert "An asymmetry of about -0." in verdict(result)
+    assert "in 100, the way that was asked about, would have been" in verdict(result)
 
 
 def test_a_very_long_label_is_cut_in_sentences(rejecting):

@@ -29,7 +29,7 @@ def plan():
 def test_the_answer_comes_first(plan):
     assert plan_verdict(plan) == (
         f"The power is {plan.power:.2f}. With 2,000 rows and 8 toss-ups (strict), flips of 5.0% of "
-        "positives and 15.0% of negatives (beta - alpha +0.100) would be found with probability "
+        "positives and 15.0% of negatives (beta − alpha +0.100) would be found with probability "
         f"{plan.power:.2f} by the wald test at level 0.05."
     )
 
