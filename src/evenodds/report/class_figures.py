@@ -139,7 +139,7 @@ def splits_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None
         panel.set_xlim(-1, 1)
     panel.axvline(0, **DOTTED)
     name_rows(panel, [record.name for record in records])
-    name_axes(panel, "Asymmetry: flips into the first side\nbeyond those of even noise")
+    name_axes(panel, "Asymmetry: flips into the first side beyond those of even noise")
 
 
 @one_panel(height=4.5)

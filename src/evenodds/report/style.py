@@ -6,6 +6,7 @@ meaning, a line style, a label or a number carries it too.
 """
 
 import io
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -55,6 +56,8 @@ PALETTE: Final = {
 }
 # A line that guides the eye.
 DOTTED: Final[Any] = {"color": GREY, "linewidth": 0.7, "linestyle": ":", "zorder": 0}
+# Letters in a line of an axis' name.
+LETTERS_ACROSS: Final = 46
 # Dots of a screen for an inch of a figure.
 SCREEN_DPI: Final = 96
 # Inches a row of names takes, and the axis and legend below all of them.
@@ -213,9 +216,9 @@ def one_panel(
 
 
 def name_axes(panel: Axes, across: str, up: str = "") -> None:
-    """Name both axes, and put few numbers on the first."""
+    """Name both axes, the first in lines that fit, and put few numbers on it."""
     panel.locator_params(axis="x", nbins=6)
-    panel.set_xlabel(across)
+    panel.set_xlabel(textwrap.fill(across, LETTERS_ACROSS))
     panel.set_ylabel(up)
 
 
