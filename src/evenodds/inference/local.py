@@ -151,7 +151,7 @@ def refuse_contradictions(anchors: Anchors, points: FloatArray) -> None:
         first = first_at.setdefault(point.tobytes(), number)
         if anchors.posterior[first] != anchors.posterior[number]:
             raise AnchorError(
-                f"anchors {first} and {number} are the same point, stated at "
+                f"anchors {first + 1} and {number + 1} are the same point, stated at "
                 f"{anchors.posterior[first]:g} and at {anchors.posterior[number]:g}, and strict: "
                 "they contradict each other. Leave one out, or give a tolerance."
             )
@@ -225,9 +225,7 @@ def nearby_check(found: LocalPosteriors, n_features: int) -> Diagnostic:
     span = f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
     if low < enough:
         anchor = int(np.argmin(found.effective_rows))
-        verdict = (
-            f": few (anchor {anchor + 1} has the fewest; {rows_needed(n_features)} are the least)."
-        )
+        verdict = f": few (anchor {anchor + 1} has the fewest; at least {rows_needed(n_features)} are needed)."
     elif fewest < enough:
         anchor = int(np.argmin(found.distinct_rows))
         verdict = (

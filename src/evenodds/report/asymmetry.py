@@ -144,8 +144,8 @@ def _assumptions(result: AsymmetryTestResult) -> list[Assumption]:
 
 # What a method needs of the curve, and the checks that speak to it.
 _LOGISTIC: Final = (
-    "The true posterior is logistic in the columns given. Where it levels off, that is flips and "
-    "nothing else; no check can tell.",
+    "The true posterior is logistic in the columns given. Where it levels off, that is taken "
+    "as flips; no check can tell.",
     "link",
 )
 _SHAPES: Final = {
@@ -308,8 +308,8 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
             shared = "Anchors near each other share the rows around them"
         reading = (
             f"Each row is a case {called}. The bar is where equal flips of both classes would "
-            f"leave it {100 * view.level:g} times out of 100; {put}. {shared}, so they lean "
-            "together: count on the last row, not on their number."
+            f"leave it {100 * view.level:g} times out of 100; {put}. {shared}, so they err "
+            "together: rely on the last row, not on their number."
         )
     return Caption(reading, " ".join(sentences))
 
@@ -349,9 +349,9 @@ def _boundary_caption(result: AsymmetryTestResult, view: View) -> Caption:
         "side of both lines."
     )
     reading = (
-        "Rows on the two features that matter most; a mark is as large as it has rows, and as "
-        "strong as their labels agree. The black line is where a case is truly undecided, the "
-        f"dashed one where its label is.{counted}"
+        "Rows on the two features that matter most; the size of a mark shows how many rows "
+        "it stands for, its strength how far their labels agree. The black line is where a case is "
+        f"truly undecided, the dashed one where its label is.{counted}"
     )
     if result.sketch.noisy_boundary is None or result.sketch.between is None:
         finding = (

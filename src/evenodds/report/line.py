@@ -258,8 +258,8 @@ def line_plan_sheet(plan: LinePlan, view: View) -> Sheet:
             ),
         ),
         trust=[
-            f"Answers are taken to vary by {plan.dispersion:g} of what yes and no would; an expert "
-            "who tells less finds less."
+            f"The variance of answers is taken as {plan.dispersion:g} times that of yes and no; an "
+            "expert who is less sure finds less."
             if plan.answers == "probability"
             else "Answers are taken to be the truth, looked up."
         ],

@@ -132,8 +132,8 @@ def plan_checks(plan: Plan) -> list[str]:
         sentences.append(_range_explained(plan.rows_range))
     if plan.few_rows and not plan.corrected:
         sentences.append(
-            "Rows are few beside columns and noise, where the formula promises too much: --runs "
-            "corrects it by simulation."
+            "There are few rows for so many columns and so much noise, where the formula is too "
+            "optimistic: --runs corrects it by simulation."
         )
     if plan.simulated is not None:
         sentences.append(f"Simulated power: {_show(plan.simulated)}, {_agreement(plan)}.")
@@ -187,8 +187,8 @@ def _range(plan: Plan) -> str:
 def _range_explained(rows: RowsRange) -> str:
     """Say where the range of rows comes from, and what to make of it."""
     found = (
-        f"The pilot knows the curve only so well: the interval is from {rows.pilots} pilots of its "
-        "size, simulated from its own fit"
+        f"The pilot estimates the curve with error: the interval comes from {rows.pilots} "
+        "simulated pilots of the same size"
     )
     if rows.high is None:
         return f"{found}; some of them find no number of rows enough. Collect a larger pilot."
@@ -267,6 +267,6 @@ def _audit_size_checks(plan: AuditSize) -> list[str]:
             f"{agreement}."
         )
     sentences.append(
-        "It holds for rows drawn as said; suspicious rows first would tell nothing of the rest."
+        "It holds for rows drawn as described; suspicious rows first would say nothing of the rest."
     )
     return sentences

@@ -278,11 +278,10 @@ ALTERNATIVES: Final = {
 
 GLOSSARY: Final = {
     "Flip": "A label that is not the true class.",
-    "Uniform noise": "Labels of both classes are flipped equally often. Labels may be very noisy "
-    "and still be so.",
+    "Uniform noise": "Labels of both classes are flipped equally often, however often that is.",
     "Class-conditional noise": "One class is flipped more often than the other. What is learned "
     "from such labels is biased.",
-    "Anchor, toss-up": "A case where an expert who knows the truth could not tell the class.",
+    "Anchor, toss-up": "A case that an expert calls as likely of either class.",
     "Not rejected": "The labels do not speak against equal flips. It never means that flips are "
     "equal: see which asymmetries remain possible.",
     "p-value": "How often equal flips alone would give a result at least this far out. It is not "
@@ -432,8 +431,8 @@ def power_caption(result: Profiled, view: View) -> Caption:
         "may well be missed."
     )
     reading = (
-        "How often a test as sharp as this one rejects, if the true asymmetry is as large as the "
-        "axis says. It tells how sharp the test is, and nothing about what it found."
+        "How often a test as precise as this one rejects, by the size of the true asymmetry. It "
+        "says how precise the test is, and nothing about what it found."
     )
     return Caption(reading, finding)
 

@@ -162,8 +162,8 @@ def test_a_range_without_end_says_so(plan):
 
 def test_few_rows_without_a_correction_are_told(plan):
     assert plan_checks(replace(plan, few_rows=True))[0] == (
-        "Rows are few beside columns and noise, where the formula promises too much: --runs "
-        "corrects it by simulation."
+        "There are few rows for so many columns and so much noise, where the formula is too "
+        "optimistic: --runs corrects it by simulation."
     )
 
 

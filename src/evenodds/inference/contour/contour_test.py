@@ -181,9 +181,9 @@ def noise_check(rows_on_slope: float | None, line: NoiseFit, n_features: int) ->
     return Diagnostic(
         name="noise",
         message=(
-            f"The {rows_on_slope:,.0f} rows on the slope tell its shape as {clean:,.0f} without "
-            f"noise would, {each:.0f} a parameter: below about {CLEAN_ROWS_A_PARAMETER}, p-values "
-            "may be too small."
+            f"The {rows_on_slope:,.0f} rows on the slope are worth {clean:,.0f} without noise, "
+            f"{each:.0f} per parameter: below about {CLEAN_ROWS_A_PARAMETER}, p-values may be too "
+            "small."
         ),
         concern=True,
         statistic=each,
