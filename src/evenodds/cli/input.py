@@ -311,8 +311,8 @@ def read_audit_file(
             count = int(missing.sum())
             raise InputError(
                 f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first "
-                f"in row {int(np.argmax(missing)) + 1} of {source if len(sources) == 1 else sources[0]}, "
-                "counted from 1: fill or drop them."
+                f"in row {int(np.argmax(missing)) + 1} of {' and '.join(sources)}, counted from 1: "
+                "fill or drop them."
             )
     truth = _values(columns[true], audited)
     grouped = tuple(_values(columns[name], audited) for name in groups)

@@ -225,7 +225,8 @@ def nearby_check(found: LocalPosteriors, n_features: int) -> Diagnostic:
     span = f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
     if low < enough:
         anchor = int(np.argmin(found.effective_rows))
-        verdict = f": few (anchor {anchor + 1} has the fewest; at least {rows_needed(n_features)} are needed)."
+        needed = rows_needed(n_features)
+        verdict = f": few (anchor {anchor + 1} has the fewest; at least {needed} are needed)."
     elif fewest < enough:
         anchor = int(np.argmin(found.distinct_rows))
         verdict = (

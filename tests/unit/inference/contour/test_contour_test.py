@@ -304,7 +304,7 @@ def test_labels_too_noisy_for_their_number_are_doubted():
         for n in (2000, 20_000)
     )
     assert re.search(
-        r"are worth \d+ without noise, \d+ per parameter: below about 50, p-values may be too small",
+        r"are worth \d+ without noise, \d+ per parameter: below about 50, p-values may be too",
         noisy[0][0],
     )
     assert noisy[0][1]
