@@ -53,7 +53,7 @@ def read(pages):
         ("anchorless", "from the shape of the curve alone"),
         ("anchorless", "Without anchors this test rests on the shape of the curve alone."),
         ("anchorless", "Where do the toss-ups fall? Not drawn: there are no anchors to draw."),
-        ("anchorless", "Where it levels off, that is flips and nothing else; no check"),
+        ("anchorless", "Where it levels off, that is taken as flips; no check"),
         ("doubtful", "What to doubt"),
         ("doubtful", "The curve is not logistic in these columns"),
         ("doubtful", "lie outside the range of the data"),

@@ -145,8 +145,8 @@ def test_the_range_of_a_pilot_stands_beside_the_rows(plan):
 @pytest.mark.parametrize(
     ("high", "said"),
     [
-        (4100, "from 40 pilots of its size, simulated from its own fit."),
-        (12_000, "simulated from its own fit. Its ends differ 10-fold: collect a larger pilot."),
+        (4100, "from 40 simulated pilots of the same size."),
+        (12_000, "of the same size. Its ends differ 10-fold: collect a larger pilot."),
         (None, "some of them find no number of rows enough. Collect a larger pilot."),
     ],
 )
