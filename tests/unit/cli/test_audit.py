@@ -493,10 +493,9 @@ def test_told_counts_are_corrected_too(folder, command):
     ("options", "message"),
     [
         ("--gate reject", "--gate goes with the test, and --corrected-share makes none"),
-        ("--plan --alpha 0.1 --beta 0.2", "--corrected-share goes with a test, and --plan makes"),
     ],
 )
-def test_a_share_goes_without_gates_and_plans(folder, command, options, message):
+def test_a_share_goes_without_gates(folder, command, options, message):
     data = "" if "--plan" in options else f"{folder}/all.csv {COLUMNS}"
     done = command(f"audit {data} --corrected-share {options}")
     assert done.exit_code == 2
