@@ -30,6 +30,7 @@ from evenodds.validation import (
     as_array,
     check_between,
     check_vector,
+    counted,
     default_shared_tolerance,
     join_quoted,
 )
@@ -44,7 +45,7 @@ TOLERANCE = 0.05
 MOST_BY_EXPERTS = 12
 
 
-@dataclass(frozen=True, slots=True, init=False, eq=False)
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Anchors:
     """Cases whose true posterior an expert states, usually "a toss-up".
 
@@ -80,8 +81,8 @@ class Anchors:
     Examples
     --------
     >>> anchors = Anchors([[0.0, 1.0], [2.0, -1.0]], tolerance=0.1)
-    >>> len(anchors), anchors.shared_tolerance
-    (2, 0.1)
+    >>> anchors
+    <Anchors: 2 toss-ups of 2 features, tolerance ±0.1, shared ±0.1 (by default)>
     """
 
     points: FloatArray
@@ -188,6 +189,19 @@ class Anchors:
     def __len__(self) -> int:
         return len(self.points)
 
+    def __repr__(self) -> str:
+        low, high = float(self.posterior.min()), float(self.posterior.max())
+        stated = f"stated at {low:g}" if low == high else f"stated from {low:g} to {high:g}"
+        one = "toss-up" if low == high == TOSS_UP else "anchor"
+        names = self.feature_names
+        n_features = self.points.shape[1] if names is None else len(names)
+        parts = [
+            f"{counted(len(self), one)} of {counted(n_features, 'feature')}",
+            *([] if one == "toss-up" else [stated]),
+            tolerance_words(self.tolerance_range(), self.shared_tolerance, self.shared_is_default),
+        ]
+        return f"<Anchors: {', '.join(parts)}>"
+
     @property
     def strict(self) -> bool:
         """Whether the stated posteriors are taken as exact."""
@@ -284,6 +298,16 @@ def anchors_of(rows: Rows, path: Path | None, **settings: Any) -> Anchors | None
         return Anchors.in_table(anchor_table(path), rows, path, any_others=chosen, **settings)
     marked = marked_anchors(rows)
     return None if marked is None else Anchors(marked[0], posterior=marked[1], **settings)
+
+
+def tolerance_words(own: tuple[float, float], shared: float, by_default: bool) -> str:
+    """Say how well anchors are known: each, and all together."""
+    low, high = own
+    if high == 0 and shared == 0:
+        return "taken as exact"
+    each = f"±{low:.2g}" if low == high else f"±{low:.2g} to ±{high:.2g}"
+    how = "by default" if by_default else "as stated"
+    return f"tolerance {each}, shared {f'±{shared:.2g}' if shared else 'none'} ({how})"
 
 
 def _read_shared(values: Any, n_anchors: int) -> float:

@@ -111,6 +111,16 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     return str(value)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of a thing, as ``1 feature`` or ``2 features``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """Return a number with its sign, as ``+0.21`` or ``−0.21``; what is not known says so."""
+    return "unknown" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+
+
 def check_vector(
     values: ArrayLike, name: str, length: int, of_what: str, *, one_for_all: bool = True
 ) -> FloatArray:
@@ -132,7 +142,8 @@ def check_vector(
         )
     if not np.isfinite(vector).all():
         place = int(np.flatnonzero(~np.isfinite(vector))[0])
-        raise InputError(f"{name} is {vector[place]} at {of_what} {place}: give finite numbers.")
+        number = place + (of_what == "anchor")  # rows of arrays are counted from 0, anchors from 1
+        raise InputError(f"{name} is {vector[place]} at {of_what} {number}: give finite numbers.")
     return vector
 
 

@@ -44,7 +44,7 @@ def run_action(tmp_path):
         ("prior", 2, "bad input", "(see evenodds prior --help)"),
         ("contour 'two words.csv' --label y --anchors none", 2, "bad input", "two words.csv"),
         ("test 'open", 2, "bad input", "No closing quotation"),
-        ("audit --plan --alpha .1 --beta .2; echo no", 2, "bad input", "evenodds"),
+        ("audit plan --alpha .1 --beta .2; echo no", 2, "bad input", "evenodds"),
         ("contour $(touch made) --label y --anchors none", 2, "bad input", "$(touch"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.simulation import worlds
+from tests.snapshots.results import MAKERS
 
 SIZES = {"desktop": (1100, 900), "phone": (390, 844), "small phone": (320, 640)}
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
@@ -116,7 +117,7 @@ def test_figures_can_be_read_on_a_phone(visit):
             parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)
             .filter(size => size > 0)"""
     )
-    assert min(heights) > 8
+    assert min(heights) > 10
 
 
 CONTRAST = """() => {
@@ -174,6 +175,18 @@ def test_a_printed_report_has_a_few_pages_and_its_answer_on_the_first(visit):
     assert 4 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 9
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 672, "height": 982})  # A4 less its margins, at 96 dpi
+    minute = page.locator("#minute").bounding_box()
+    assert minute["y"] + minute["height"] < 982
+
+
+@pytest.mark.parametrize(
+    "name", ["contour_leans", "joint_without_anchors", "line_uniform", "local"]
+)
+def test_the_longest_answers_fit_on_the_first_page(page, tmp_path, name):
+    path = MAKERS[name]().report(tmp_path / "report.html")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 672, "height": 982})
+    page.goto(path.as_uri())
     minute = page.locator("#minute").bounding_box()
     assert minute["y"] + minute["height"] < 982
 

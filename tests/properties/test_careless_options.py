@@ -33,11 +33,11 @@ LINES = {
     "test on flags": "test rows.csv --label y --features a,b --anchor-column flag --flips f.csv",
     "audit": "audit audit.csv --true true --given given",
     "audit by group": "audit audit.csv --true true --given given --group who",
-    "audit size": "audit --plan --alpha 0.1 --beta 0.3 --prior 0.5 --runs 0",
+    "audit size": "audit plan --alpha 0.1 --beta 0.3 --prior 0.5 --runs 0",
     "prior": "prior 30 100 0.4",
     "contour": "contour rows.csv --label y --features a,b --anchors stated.csv",
     "multiclass": "multiclass three.csv --label kind --anchors between.csv --features a,b",
-    "confusion": "multiclass three.csv --true true --given kind",
+    "confusion": "multiclass audit three.csv --true true --given kind",
     "scores": "scores rows.csv --label y --features a,b --out s.csv",
     "cases": "cases rows.csv --label y --scores s.npy --out c.csv --cases 24 --strata 2",
     "line": "line rows.csv --label y --scores s.npy --answers said.csv --kind probability",
@@ -59,8 +59,12 @@ def careless(kind):
 
 def options_of(line):
     """Return the options of a command that take a value, each with values to spoil it by."""
-    group, name = (study, line.split()[1]) if line.startswith("study") else (app, line.split()[0])
-    (command,) = (each for each in group.registered_commands if each.name == name)
+    one, two = line.split()[0], " ".join(line.split()[:2])
+    group, names = (study, {line.split()[1]}) if one == "study" else (app, {one, two})
+    command = max(
+        (each for each in group.registered_commands if each.name in names),
+        key=lambda each: len(each.name),
+    )
     found = get_type_hints(command.callback, include_extras=True)
     for parameter, hint in found.items():
         kind, *about = get_args(hint) or (hint,)
@@ -103,7 +107,7 @@ def write_files(folder):
     np.save(folder / "s.npy", scores)
     cases = choose_cases(scores, n_cases=24)
     cases.save(folder / "said.json")
-    stated = pd.DataFrame({"row": cases.rows, "stated": scores[cases.rows]})
+    stated = pd.DataFrame({"row": cases.rows + 1, "stated": scores[cases.rows]})
     stated.to_csv(folder / "said.csv", index=False)
 
 

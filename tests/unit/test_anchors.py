@@ -57,7 +57,7 @@ def test_impossible_statements_are_refused(refused, settings, message):
             {"posterior": "half"},
             "posterior must hold numbers: give one value, or one value for each anchor.",
         ),
-        ({"tolerance": [0, np.nan, 0]}, "tolerance is nan at anchor 1: give finite numbers."),
+        ({"tolerance": [0, np.nan, 0]}, "tolerance is nan at anchor 2: give finite numbers."),
         ({"shared_tolerance": 0.5}, "shared_tolerance is 0.5 but must be at least 0 and below 0.5"),
         ({"shared_tolerance": [0.1]}, "shared_tolerance is [0.1] but must be a number."),
     ],
@@ -84,12 +84,12 @@ def test_text_in_the_points_is_refused(refused):
 
 
 def test_a_missing_value_in_an_array_is_placed_by_number(refused):
-    with refused("anchors has 1 missing or infinite value(s), the first at anchor 1, column 0"):
+    with refused("anchors has 1 missing or infinite value(s), the first at anchor 2, column 0"):
         Anchors([[0, 1], [np.nan, 1]])
 
 
 def test_a_missing_value_in_a_frame_is_placed_by_name(refused):
-    with refused("2 missing or infinite value(s), the first at anchor 0, column 'b': an anchor"):
+    with refused("2 missing or infinite value(s), the first at anchor 1, column 'b': an anchor"):
         Anchors(pd.DataFrame({"a": [0, 1], "b": [np.inf, np.nan]}))
 
 
@@ -261,7 +261,7 @@ def test_rows_that_cannot_be_chosen_are_refused(refused, rows, message):
 
 def test_a_hole_in_a_chosen_row_of_a_frame_is_placed_by_name(refused):
     X = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, np.nan]})
-    with refused("the first at anchor 0, column 'b'", AnchorError):
+    with refused("the first at anchor 1, column 'b'", AnchorError):
         eo.Anchors.from_rows(X, [1])
 
 

@@ -1,183 +1,150 @@
-"""`evenodds audit`: the test on rows whose true label was looked up."""
+"""`evenodds audit` and `evenodds audit plan`: rows whose true label was looked up, or will be."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evenodds.cli import options
+from evenodds.cli.options import DATA, PLAN, TEST, option
 from evenodds.cli.output import Delivery, deliver, guarded, name_data
+
+if TYPE_CHECKING:
+    from evenodds.validation import FloatArray
+
+DRAWN = "How the audit was drawn"
+EXAMPLES = """\
+evenodds audit audit.csv --true true --given given
+evenodds audit audit.csv --true true --given given --annotator annotator"""
+PLAN_EXAMPLES = """\
+evenodds audit plan --alpha 0.2 --beta 0.1 --prior 0.3
+evenodds audit plan --alpha 0.2 --beta 0.1 --scores scores.csv"""
 
 
 @guarded
 def run_audit(
     data: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
+            metavar="DATA",
             help="Audited rows: CSV, TSV, Parquet or Feather files, or - for CSV on standard "
             "input. Rows without a true label are counted as not audited. Or an export of Label "
-            "Studio (.json) or Prodigy (.jsonl), with columns item and annotator."
+            "Studio (.json) or Prodigy (.jsonl), with columns item and annotator.",
+            rich_help_panel=DATA,
         ),
-    ] = None,
+    ],
     true: Annotated[
         str | None,
-        typer.Option(
-            help="Column of true labels. Of an export: the annotator who looked them up. Default: "
-            "what is marked as ground truth."
+        option(
+            DATA,
+            "Column of true labels. Of an export: the annotator who looked them up. Default: what "
+            "is marked as ground truth.",
+            "COL",
         ),
     ] = None,
     given: Annotated[
         str | None,
-        typer.Option(
-            help="Column of given labels. Of an export: a field of the items. Default: what the "
-            "other annotators said."
+        option(
+            DATA,
+            "Column of given labels. Of an export: a field of the items. Default: what the other "
+            "annotators said.",
+            "COL",
         ),
     ] = None,
+    positive: options.Positive = None,
     annotator: Annotated[
-        str | None, typer.Option(help="Column of annotators: one test for each of them.")
+        str | None, option(DATA, "Column of annotators: one test for each of them.", "COL")
     ] = None,
     group: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column of groups: rows of one item, or of one annotator, are not independent. "
-            "Twice for both."
+        option(
+            DATA,
+            "Column of groups: rows of one item, or of one annotator, are not independent. "
+            "Twice for both.",
+            "COL",
         ),
     ] = None,
     sampled_by: Annotated[
-        options.Drawn,
-        typer.Option(help="How rows were chosen: at random, by true class, or by given label."),
+        options.Drawn, option(DRAWN, "At random, by true class, or by given label.")
     ] = "random",
     given_counts: Annotated[
         str | None,
-        typer.Option(
-            help="For --sampled-by given: rows of the whole data by given label, as "
-            "no=9000,yes=1000. Default: counted in DATA, if it holds rows that were not audited."
+        option(
+            DRAWN,
+            "For --sampled-by given: rows of the whole data by given label, as no=9000,yes=1000. "
+            "Default: counted in DATA, if it holds rows that were not audited.",
+            "COUNTS",
         ),
     ] = None,
     stratum: Annotated[
         str | None,
-        typer.Option(
-            help="Column of strata that rows were drawn within, at random or by given label "
-            "(--sampled-by); DATA holds the rows that were not audited too."
+        option(
+            DRAWN,
+            "Column of strata that rows were drawn within, at random or by given label "
+            "(--sampled-by); DATA holds the rows that were not audited too.",
+            "COL",
         ),
     ] = None,
     cases: Annotated[
         Path | None,
-        typer.Option(
-            help="Record of cases drawn along a score (choose_cases), with --scores: the audited "
-            "rows of DATA are those."
+        option(
+            DRAWN,
+            "Record of cases drawn along a score (choose_cases), with --scores: the audited rows "
+            "of DATA are those.",
+            "FILE",
         ),
     ] = None,
     scores: Annotated[
-        str | None, typer.Option(help="For --cases: column of the scores they were drawn by.")
+        str | None, option(DRAWN, "For --cases: column of the scores they were drawn by.", "COL")
     ] = None,
     inclusion: Annotated[
         str | None,
-        typer.Option(
-            help="Column of the chance with which each row was drawn, where these differ; DATA "
-            "holds the rows that were not drawn too."
+        option(
+            DRAWN,
+            "Column of the chance with which each row was drawn, where these differ; DATA holds "
+            "the rows that were not drawn too.",
+            "COL",
         ),
     ] = None,
     looks: Annotated[
         str | None,
-        typer.Option(
-            help="Where the audit is read while it grows: audited rows at each planned look, as "
-            "50,100,150,200."
+        option(
+            TEST,
+            "Where the audit is read while it grows: audited rows at each planned look, as "
+            "50,100,150,200.",
+            "SIZES",
         ),
     ] = None,
     corrected_share: Annotated[
         bool,
-        typer.Option(
-            "--corrected-share",
-            help="Instead of the test: the share truly positive, from the labels of all rows of "
-            "DATA and the audited ones. With --annotator COL for each group of that column.",
+        option(
+            TEST,
+            "Instead of the test: the share truly positive, from the labels of all rows of DATA "
+            "and the audited ones. With --annotator COL for each group of that column.",
+            name="--corrected-share",
         ),
     ] = False,
     alternative: options.Alternative = "two-sided",
-    positive: options.Positive = None,
-    significance: options.Significance = 0.05,
-    output_format: options.Format = "text",
-    gate: options.GateCondition = None,
-    margin: options.Margin = None,
-    report: options.Report = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Instead: how many rows to audit, with --alpha, --beta.")
-    ] = False,
-    alpha: Annotated[
-        float | None, typer.Option(help="For --plan: share of positives flipped, to be found.")
-    ] = None,
-    beta: Annotated[
-        float | None, typer.Option(help="For --plan: share of negatives flipped, to be found.")
-    ] = None,
-    prior: Annotated[
-        float | None, typer.Option(help="For --plan: share of rows that are truly positive.")
-    ] = None,
-    share: Annotated[
-        float | None,
-        typer.Option(help="For --plan by class: share of the audit drawn from the positives."),
-    ] = None,
-    power: Annotated[
-        float | None, typer.Option(help="For --plan: probability of finding it. Default: 0.8.")
-    ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            help="For --plan: simulated audits to check it with; 0 for none. Default: 200."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="For --plan: seed of the simulation. Default: 0.")
-    ] = None,
+    *,
+    output: options.GatedOptions,
 ) -> None:
     """Test whether one class is flipped more often, on rows whose true label was looked up.
 
+    evenodds audit plan tells how many rows to look up.
+
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
+    from evenodds.cli.input import (
+        audit_file,
+        correct_share,
+        read_audit_file,
+        read_counts,
+        read_sizes,
+    )
     from evenodds.errors import InputError
 
-    if plan:
-        if data:
-            raise InputError(
-                "--plan goes without DATA: it tells how many rows to audit, before they are."
-            )
-        for_tests = {"--report": report, "--gate": gate, "--margin": margin, "--true": true}
-        for_tests |= {"--given": given, "--annotator": annotator, "--given-counts": given_counts}
-        for_tests |= {"--positive": positive, "--group": group[0] if group else None}
-        for_tests |= {"--stratum": stratum, "--cases": cases, "--scores": scores}
-        for_tests |= {"--corrected-share": corrected_share or None, "--inclusion": inclusion}
-        for_tests |= {"--looks": looks}
-        unused = [option for option, value in for_tests.items() if value is not None]
-        if unused:
-            raise InputError(
-                f"{unused[0]} goes with a test, and --plan makes none: it tells how many rows to "
-                "audit. Leave it out."
-            )
-        _plan(
-            alpha,
-            beta,
-            output_format,
-            prior=prior,
-            share=share,
-            power=0.8 if power is None else power,
-            runs=200 if runs is None else runs,
-            seed=seed or 0,
-            sampled_by=sampled_by,
-            alternative=alternative,
-            significance=significance,
-        )
-        return
-    for_plans = {"--alpha": alpha, "--beta": beta, "--prior": prior, "--share": share}
-    for_plans |= {"--power": power, "--runs": runs, "--seed": seed}
-    needless = [option for option, value in for_plans.items() if value is not None]
-    if needless:
-        raise InputError(f"{needless[0]} goes with --plan, which tells how many rows to audit.")
-    if not data:
-        raise InputError(
-            "name a file of audited rows, with --true COL and --given COL; or --plan with --alpha "
-            "and --beta, to learn how many rows to audit."
-        )
     if annotator is not None and group:
         raise InputError(
             "--group goes with the test of all rows, and --annotator makes one test for each: "
@@ -194,17 +161,9 @@ def run_audit(
     )
     if annotator is not None and looks is not None:
         raise InputError("--looks goes with the test of all rows, not with --annotator: leave one.")
-    if corrected_share and gate is not None:
+    if corrected_share and output.gate is not None:
         raise InputError("--gate goes with the test, and --corrected-share makes none: leave one.")
-    wanted = Delivery(output_format, significance, data, report, gate, margin)
-    from evenodds.cli.input import (
-        audit_file,
-        correct_share,
-        read_audit_file,
-        read_counts,
-        read_sizes,
-    )
-
+    wanted = Delivery(output, data)
     along = stratum or scores or inclusion
     rows = read_audit_file(data, true, given, annotator, group or (), along)
     result = audit_file(
@@ -217,8 +176,105 @@ def run_audit(
         positive=positive,
         **({} if looks is None else {"looks": read_sizes(looks)}),
     )
+    _say_positive(result, positive, alternative)
     shown = correct_share(rows, result) if corrected_share else result
     deliver(shown, wanted, name=name_data(data, given))
+
+
+@guarded
+def run_audit_plan(
+    alpha: Annotated[float, option(PLAN, "Share of positives flipped, to be found.", "RATE")],
+    beta: Annotated[float, option(PLAN, "Share of negatives flipped, to be found.", "RATE")],
+    prior: Annotated[
+        float | None, option(PLAN, "Share of rows that are truly positive.", "SHARE")
+    ] = None,
+    scores: Annotated[
+        str | None,
+        option(
+            PLAN,
+            "Audit along a score: a file of out-of-fold scores, as evenodds scores writes one, or "
+            "a column of --data. Instead of --prior.",
+            "FILE|COL",
+        ),
+    ] = None,
+    data: Annotated[
+        list[str] | None, option(PLAN, "For --scores: file with that column.", "FILE")
+    ] = None,
+    sampled_by: Annotated[
+        options.Drawn, option(PLAN, "Draw rows at random, by true class, or by given label.")
+    ] = "random",
+    share: Annotated[
+        float | None,
+        option(PLAN, "By class: share of the audit drawn from the positives.", "SHARE"),
+    ] = None,
+    power: Annotated[float, option(PLAN, "Probability of finding it.", "SHARE")] = 0.8,
+    runs: Annotated[int, option(PLAN, "Simulated audits to check it with; 0 for none.", "N")] = 200,
+    seed: Annotated[int, option(PLAN, "Seed of the simulation.", "N")] = 0,
+    alternative: options.Alternative = "two-sided",
+    significance: options.Significance = 0.05,
+    output_format: options.Format = "text",
+) -> None:
+    """Tell how many rows to look up, to find flip rates of this size.
+
+    With --scores, rows are split over steps of the score, which takes fewer of them.
+    """
+    from evenodds.noise import ClassConditionalNoise
+    from evenodds.planning.audit_size import audit_size
+    from evenodds.report.sheet import View, sheet_of
+
+    size = audit_size(
+        ClassConditionalNoise(alpha, beta),
+        prior=prior,
+        scores=None if scores is None else _scores(scores, data),
+        sampled_by=sampled_by,
+        share=share,
+        power=power,
+        alternative=alternative,
+        significance=significance,
+        runs=runs,
+        seed=seed,
+    )
+    if output_format == "json":
+        document = {**size.to_dict(), "verdict": sheet_of(size, View()).verdict}
+        print(json.dumps(document, indent=2))
+        return
+    from evenodds.cli.show import show_sheet
+
+    show_sheet(sheet_of(size, View()))
+
+
+def _scores(scores: str, data: list[str] | None) -> "FloatArray":
+    """Read scores from a file, or from a column of the data."""
+    from evenodds.cli.line import SCORE_FILES, read_scores_file
+    from evenodds.errors import InputError
+    from evenodds.inference.line.cases import read_scores
+    from evenodds.rows.anchor_points import whole
+    from evenodds.rows.open_table import open_table
+    from evenodds.validation import check_column
+
+    if Path(scores).suffix.lower() in SCORE_FILES:
+        return read_scores_file(Path(scores))
+    if not data:
+        raise InputError(
+            f"--scores {scores} is no file of scores (.parquet, .csv, .npy): for a column, name "
+            "the file that has it by --data."
+        )
+    source = data[0] if len(data) == 1 else data
+
+    def choose(names: tuple[str, ...]) -> list[str]:
+        check_column(scores, names, source)
+        return [scores]
+
+    return read_scores(whole(open_table(source, choose))[scores].to_numpy())
+
+
+def _say_positive(result: Any, asked: str | None, alternative: str) -> None:
+    """Say which label was taken as positive, where a side was asked for."""
+    from evenodds.cli.input import say_positive
+    from evenodds.inference.audit.result import AuditTestResult
+
+    if isinstance(result, AuditTestResult):
+        say_positive(result, asked, one_sided=alternative != "two-sided")
 
 
 def _check_strata(
@@ -250,20 +306,3 @@ def _check_inclusion(inclusion: str | None, others: Mapping[str, object]) -> Non
             f"{needless[0]} does not go with --inclusion, which says all of how rows were drawn: "
             "leave one out."
         )
-
-
-def _plan(alpha: float | None, beta: float | None, output_format: str, **options: object) -> None:
-    """Print how many rows to audit."""
-    from evenodds.errors import InputError
-    from evenodds.noise import ClassConditionalNoise
-    from evenodds.planning.audit_size import audit_size
-    from evenodds.report.sheet import View, sheet_of
-
-    if alpha is None or beta is None:
-        raise InputError("--plan needs --alpha and --beta: the flip rates that should be found.")
-    size = audit_size(ClassConditionalNoise(alpha, beta), **options)  # type: ignore[arg-type]
-    if output_format == "json":
-        document = {**size.to_dict(), "verdict": sheet_of(size, View()).verdict}
-        print(json.dumps(document, indent=2))
-        return
-    print(str(size))

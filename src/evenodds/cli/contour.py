@@ -6,85 +6,75 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from evenodds.cli import options
+from evenodds.cli.options import ANCHORS, OUTPUT, TEST, option
 from evenodds.cli.output import Delivery, deliver, guarded, name_data
 
 if TYPE_CHECKING:
     from evenodds.inference.contour.result import ContourTestResult
 
 
+EXAMPLES = """\
+evenodds contour patients.csv --label diagnosis --anchors stated.csv
+evenodds contour patients.csv --label diagnosis --anchors stated.csv \\
+    --positive ill --gate class-conditional --report contour.html"""
+
+
 @guarded
 def run_contour(
     data: options.Data,
-    label: options.Label = None,
+    table: options.TableOptions,
     anchors: Annotated[
         Path | None,
-        typer.Option(
-            help="File of cases with the feature columns, and a column 'posterior' with the "
-            "stated chance of being positive, such as 0.1, 0.5 and 0.9."
+        option(
+            ANCHORS,
+            "File of cases with the feature columns, and a column 'posterior' with the stated "
+            "chance of being positive, such as 0.1, 0.5 and 0.9.",
+            "FILE",
         ),
     ] = None,
     anchor_column: Annotated[
-        str | None, typer.Option(help="Column of stated posteriors in the data; empty: no anchor.")
+        str | None,
+        option(ANCHORS, "Column of stated posteriors in DATA; empty: no anchor.", "COL"),
     ] = None,
-    features: options.Features = None,
-    formula: options.Formula = None,
+    *,
+    error: options.AnchorOptions,
     probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
-    missing: options.Missing = "refuse",
-    tolerance: options.Tolerance = 0.05,
-    shared_tolerance: options.SharedTolerance = None,
     engine: Annotated[
         Literal["spline", "local"] | None,
-        typer.Option(help="spline (default): any number of features; local: up to five."),
+        option(TEST, "spline (default): any number of features; local: up to five."),
     ] = None,
-    positive: options.Positive = None,
-    weight: options.Weight = None,
-    group: options.Group = None,
-    significance: options.Significance = 0.05,
-    output_format: options.Format = "text",
+    output: options.ShownOptions,
     gate: Annotated[
         options.Rung | None,
-        typer.Option(help="Exit with 1 if this noise, or a simpler one, is all rejected."),
+        option(OUTPUT, "Exit with 1 if this noise, or a simpler one, is all rejected."),
     ] = None,
-    scheduler: options.Scheduler = None,
-    workers: options.Workers = None,
-    report: options.Report = None,
 ) -> None:
     """Test which noise the labels have: none, uniform, class-conditional, or by the features.
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.input import check_label, data_and_anchors, split_names
+    from evenodds.cli.input import check_label, data_and_anchors, not_toss_ups, say_positive
     from evenodds.errors import InputError
     from evenodds.inference.contour.contour_test import climb_on_rows, read_engine, refuse_scores
 
     refuse_scores(probabilities, "--probabilities")
-    others = [*data, *([] if anchors is None else [str(anchors)])]
-    wanted = Delivery(output_format, significance, others, report)
-    check_label(label, formula)
+    wanted = Delivery(output, [*data, *([] if anchors is None else [str(anchors)])])
+    check_label(table.label, table.formula)
     if anchors is None and anchor_column is None:
         raise InputError(
             "a contour test needs cases of stated posterior: give --anchors FILE with a column "
             "'posterior', or --anchor-column COL."
         )
-    with data_and_anchors(
-        data,
-        label,
-        anchors,
-        tolerances=(tolerance, shared_tolerance),
-        cluster=(scheduler, workers),
-        features=split_names(features),
-        formula=formula,
-        anchor=anchor_column,
-        sample_weight=weight,
-        groups=group,
-        positive=positive,
-        missing=missing,
-    ) as (rows, known):
+    with data_and_anchors(data, table, anchors, error, anchor=anchor_column) as (rows, known):
         result = climb_on_rows(rows, known, read_engine(engine))
-    failed = gate is not None and _climbed_past(result, gate, significance)
-    deliver(result, wanted, name=name_data(data, rows.label_names[0]), failed=failed)
+    failure = None
+    if gate is not None and _climbed_past(result, gate, output.significance):
+        reached = result.not_rejected(output.significance)
+        failure = f"--gate {gate} failed: only {reached} noise is not rejected."
+    say_positive(rows, table.positive, stated=not_toss_ups(known))
+    deliver(result, wanted, name=name_data(data, rows.label_names[0]), failure=failure)
     if gate is not None:
-        _refuse_untested(result, gate, significance)
+        _refuse_untested(result, gate, output.significance)
 
 
 def _refuse_untested(result: "ContourTestResult", gate: str, significance: float) -> None:

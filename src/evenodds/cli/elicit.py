@@ -7,77 +7,110 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenodds.cli import options
+from evenodds.cli.options import DATA, OUTPUT, option
 from evenodds.cli.output import guarded, tell
 
 if TYPE_CHECKING:
     from evenodds.elicit.session import Session, Wishes
 
 
+PAGE, QUESTIONS = "Page", "Questions"
+EXAMPLES = """\
+evenodds elicit patients.csv --label diagnosis --out found.parquet
+evenodds elicit patients.csv --label diagnosis --scores scores.csv --out said.json"""
+
+
 @guarded
 def run_elicit(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one row a case.")],
-    label: Annotated[str, typer.Option(help="Column of given labels; nobody is shown it.")],
-    out: Annotated[
+    data: Annotated[
         Path,
-        typer.Option(
-            help="Anchors to write, .parquet or .csv: what evenodds test takes. With scores: "
-            "answers, .json: what evenodds line takes."
+        typer.Argument(
+            metavar="DATA",
+            help="CSV, TSV or Parquet file with one row a case.",
+            rich_help_panel=DATA,
         ),
     ],
+    label: Annotated[str, option(DATA, "Column of given labels; nobody is shown it.", "COL")],
+    out: Annotated[
+        Path,
+        option(
+            OUTPUT,
+            "Anchors to write, .parquet or .csv: what evenodds test takes. With scores: answers, "
+            ".json: what evenodds line takes.",
+            "FILE",
+        ),
+    ],
+    features: Annotated[
+        str | None,
+        option(
+            DATA,
+            "Columns the test, or --score, will go by. Default: all that hold numbers.",
+            "COLS",
+        ),
+    ] = None,
+    positive: options.Positive = None,
+    weight: options.Weight = None,
+    group: options.Group = None,
     scores: Annotated[
         str | None,
-        typer.Option(
-            help="Judge cases along a score instead of seeking toss-ups: a column of out-of-fold "
-            "scores, or a file of them, as evenodds scores writes one."
+        option(
+            QUESTIONS,
+            "Judge cases along a score instead of seeking toss-ups: a column of out-of-fold "
+            "scores, or a file of them, as evenodds scores writes one.",
+            "COL|FILE",
         ),
     ] = None,
     score: Annotated[
         bool,
-        typer.Option("--score", help="The same with scores made here, and written beside --out."),
+        option(
+            QUESTIONS, "The same with scores made here, and written beside --out.", None, "--score"
+        ),
     ] = False,
-    kind: options.Kind = None,
-    show: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns to show, as a,b,c. Default: those the test goes by; with scores, all."
-        ),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns the test, or --score, will go by. Default: all that hold numbers."
-        ),
-    ] = None,
-    positive: options.Positive = None,
-    raw: Annotated[
-        Path | None,
-        typer.Option(help="Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV."),
+    kind: Annotated[
+        options.AnswerKind | None,
+        option(QUESTIONS, "With scores: ask for probabilities, or for the looked-up truth."),
     ] = None,
     cases: Annotated[
-        int | None, typer.Option(help="How many cases to ask about. Default: 60.")
+        int | None, option(QUESTIONS, "How many cases to ask about. Default: 60.", "N")
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option(
-            help="How many of them come back, unannounced. Default: 12; 6 with scores, none where "
-            "the truth is looked up."
+        option(
+            QUESTIONS,
+            "How many of them come back, unannounced. Default: 12; 6 with scores, none where the "
+            "truth is looked up.",
+            "N",
         ),
     ] = None,
-    weight: options.Weight = None,
-    group: options.Group = None,
     lean: Annotated[
-        float, typer.Option(help="How far one expert may lean one way, unseen by anyone.")
+        float,
+        option(QUESTIONS, "How far one expert may lean one way, unseen by anyone.", "WIDTH"),
     ] = 0.03,
-    images: Annotated[
-        Path | None, typer.Option(help="Folder of pictures. Default: that of DATA.")
-    ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of the choice of cases. Default: 0.")
+        int | None, option(QUESTIONS, "Seed of the choice of cases. Default: 0.", "N")
     ] = None,
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    show: Annotated[
+        str | None,
+        option(
+            PAGE,
+            "Columns to show, as a,b,c. Default: those the test goes by; with scores, all.",
+            "COLS",
+        ),
+    ] = None,
+    images: Annotated[
+        Path | None, option(PAGE, "Folder of pictures. Default: that of DATA.", "DIR")
+    ] = None,
+    port: Annotated[int, option(PAGE, "Port to listen on; 0 takes any free one.", "N")] = 0,
+    browser: Annotated[bool, option(PAGE, "Open the page in a browser.")] = True,
+    raw: Annotated[
+        Path | None,
+        option(
+            OUTPUT, "Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV.", "FILE"
+        ),
+    ] = None,
     export: Annotated[
-        bool, typer.Option("--export", help="Only write the files from the answers so far.")
+        bool,
+        option(OUTPUT, "Only write the files from the answers so far.", name="--export"),
     ] = False,
 ) -> None:
     """Ask experts which cases are toss-ups, one at a time, on a page of this machine.
@@ -169,9 +202,7 @@ def _open_judging(
         [str(wishes.data)],
         wishes.label,
         scores,
-        weight=weight,
-        group=group,
-        positive=wishes.positive,
+        options.RowOptions(positive=wishes.positive, weight=weight, group=group),
         everything=True,
     )
     scored = Scored(

@@ -53,7 +53,7 @@ def check_flips(path: Path, method: str, inputs: list[str]) -> None:
 def write_flips(
     path: Path, rows: Rows, result: "AsymmetryTestResult", audit: "Audit | None" = None
 ) -> None:
-    """Write row number, given label and probability of being flipped, most likely first.
+    """Write row number (from 1), given label and probability of being flipped, most likely first.
 
     Rows that were audited are left out: whether they are flipped is known.
     """
@@ -67,11 +67,8 @@ def write_flips(
     given = np.concatenate(found.labels)
     known = np.isin(numbered, [] if audit is None or audit.rows is None else audit.rows)
     order = np.argsort(-chances, kind="stable")
-    write_csv(
-        path,
-        ["row", "label", "flip_probability"],
-        (
-            (numbered[row], rows.positive if given[row] else rows.negative, f"{chances[row]:.6f}")
-            for row in order[~known[order]]
-        ),
-    )
+    ranked = order[~known[order]]
+    labels = np.array([rows.negative, rows.positive], dtype=object)[given[ranked].astype(int)]
+    written = (f"{chance:.6f}" for chance in chances[ranked])
+    columns = zip(numbered[ranked] + 1, labels, written, strict=True)
+    write_csv(path, ["row", "label", "flip_probability"], columns)

@@ -11,6 +11,7 @@ A column is doubted where its values repeat and
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -20,21 +21,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.anchors import Anchors, anchors_of
+from evenodds.anchors import TOSS_UP, Anchors, anchors_of
 from evenodds.bridges import label_studio, prodigy
 from evenodds.bridges.annotations import Annotations
-from evenodds.cli.output import pass_progress
+from evenodds.cli.options import AnchorOptions, TableOptions
+from evenodds.cli.output import pass_progress, tell
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.as_evidence import Audit, rows_among
 from evenodds.inference.audit.audit_test import audit_test
-from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.audit.result import AuditTestResult, SampledBy
 from evenodds.inference.audit.share import (
     CorrectedShareResult,
     GroupSharesResult,
     corrected_share,
 )
+from evenodds.inference.bootstrap import Bootstrap
 from evenodds.inference.line.cases import Cases
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
@@ -62,27 +65,54 @@ def check_label(label: str | None, formula: str | None) -> None:
 
 @contextmanager
 def data_and_anchors(
-    data: list[str],
-    label: str | None,
-    anchors: Path | None,
-    *,
-    tolerances: tuple[float, float | None],
-    cluster: tuple[str | None, int | None],
-    **how: Any,
+    data: list[str], table: TableOptions, anchors: Path | None, error: AnchorOptions, **how: Any
 ) -> Iterator[tuple[Rows, Anchors | None]]:
     """Read the files of a test, here or on the workers of a cluster, and show its progress.
 
-    `tolerances` are that of each anchor and the shared one, `cluster` is a scheduler or a number
-    of workers; the rest is for `read_data`.
+    What else is told is for `read_data`.
     """
     if anchors is not None and how["anchor"] is not None:
         raise InputError("give --anchors or --anchor-column, not both.")
-    with workers(*cluster) as on_workers:
-        rows = read_data(data, label, on_workers=on_workers, **how)
-        own, shared = tolerances
-        known = anchors_of(rows, anchors, tolerance=own, shared_tolerance=shared)
+    with workers(table.workers) as on_workers:
+        rows = read_data(
+            data,
+            table.label,
+            on_workers=on_workers,
+            features=split_names(table.features),
+            formula=table.formula,
+            sample_weight=table.weight,
+            groups=table.group,
+            positive=table.positive,
+            missing=table.missing,
+            **how,
+        )
+        known = anchors_of(
+            rows, anchors, tolerance=error.tolerance, shared_tolerance=error.shared_tolerance
+        )
         with pass_progress(rows):
             yield rows, known
+
+
+def say_positive(
+    rows: Any, asked: str | None, *, one_sided: bool = False, stated: bool = False
+) -> None:
+    """Say on standard error which label was taken as positive, where the answer turns on it.
+
+    That is a guess where labels are words and nobody named one, and it matters where a side was
+    asked for or chances other than 1/2 were stated.
+    """
+    if asked is not None or not isinstance(rows.positive, str) or not (one_sided or stated):
+        return
+    what = "chances were stated" if stated else "a side was asked for"
+    tell(
+        f"evenodds: {rows.positive!r} is taken as the positive label, the later in alphabetical "
+        f"order, and {what}: --positive {shlex.quote(str(rows.negative))} turns it round."
+    )
+
+
+def not_toss_ups(anchors: Anchors | None) -> bool:
+    """Tell whether chances other than 1/2 were stated, of the positive class."""
+    return anchors is not None and bool((anchors.posterior != TOSS_UP).any())
 
 
 def split_names(names: str | None, option: str = "--features") -> tuple[str, ...] | None:
@@ -278,9 +308,11 @@ def read_audit_file(
     for name in needed[1:]:
         missing = is_missing_in(columns[name])
         if missing.any():
+            count = int(missing.sum())
             raise InputError(
-                f"column {name!r} has {int(missing.sum())} missing value(s), the first in row "
-                f"{int(np.argmax(missing))}: fill or drop them."
+                f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first "
+                f"in row {int(np.argmax(missing)) + 1} of {' and '.join(sources)}, counted from 1: "
+                "fill or drop them."
             )
     truth = _values(columns[true], audited)
     grouped = tuple(_values(columns[name], audited) for name in groups)
@@ -359,7 +391,7 @@ def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDAr
 def audit_file(
     rows: AuditFile,
     *,
-    sampled_by: str,
+    sampled_by: SampledBy,
     given_counts: dict[str, int] | None,
     cases: Path | None = None,
     by_chances: bool = False,
@@ -557,9 +589,7 @@ def read_codes_file(path: Path, rows: ClassRows) -> OutputCodes:
     return OutputCodes(entries[np.argsort(known)])
 
 
-def confusion_of_file(
-    sources: Sequence[str], true: str | None, given: str | None
-) -> ConfusionTestResult:
+def confusion_of_file(sources: Sequence[str], true: str, given: str) -> ConfusionTestResult:
     """Test the confusion matrix of a file."""
     rows = read_audit_file(sources, true, given)
     called = (f"column {true!r}", f"column {given!r}")
@@ -572,22 +602,44 @@ INSTEAD = {
     "covariance": "; use --group for rows that repeat",
     "weights": ": joint uses every anchor, local those nearby",
 }
+NUMBERS = {"bandwidth": float, "draws": int, "seed": int}
 
 
-def method_settings(method: str, **options: Any) -> Method:
-    """Return the record of a method's settings; options that it has not are refused."""
-    settings: dict[str, dict[str, Any]] = {
-        name: {one.name: one.default for one in fields(kind)}  # type: ignore[arg-type]
+def method_of(method: str, given: Sequence[str], progress: Any = None) -> Method:
+    """Return a method with its settings, each as name=value; those that it has not are refused."""
+    told: dict[str, Any] = {}
+    for one in given:
+        name, equals, value = (part.strip() for part in one.partition("="))
+        if not equals or not name or not value or name in told:
+            raise InputError(f"--set {one!r} must be name=value, such as weights=optimal, once.")
+        told[name] = _number(name, value) if name in NUMBERS else value
+    owned = {
+        name: [one.name for one in fields(kind) if one.name != "bootstrap"]  # type: ignore[arg-type]
         for name, kind in METHODS.items()
     }
-    usual = {name: value for own in settings.values() for name, value in own.items()}
-    own = [name for name in options if name in settings[method]]
-    for name, value in options.items():
-        if name not in own and name != "bootstrap" and value != usual[name]:
-            having = " and ".join(other for other in METHODS if name in settings[other])
-            has = " and ".join(f"--{option}" for option in own if option != "bootstrap")
+    drawn = {name: told.pop(name) for name in ("draws", "seed") if name in told}
+    for name in told:
+        having = [other for other in METHODS if name in owned[other]]
+        if method not in having:
+            has = f"--method {method} has {join_quoted(owned[method])}."
+            if not having:
+                raise InputError(f"--set names {name!r}, which no method has. {has}")
             raise InputError(
-                f"--{name} is for --method {having}{INSTEAD.get(name, '')}. "
-                f"--method {method} has {has}."
+                f"--set {name} is for --method {' and '.join(having)}{INSTEAD.get(name, '')}. {has}"
             )
-    return METHODS[method](**{name: options[name] for name in own})
+    bootstrapped = told.get("calibration") == "bootstrap"
+    if drawn and not bootstrapped:
+        raise InputError(f"--set {next(iter(drawn))} goes with --set calibration=bootstrap.")
+    if bootstrapped:
+        told["bootstrap"] = Bootstrap(**drawn, progress=progress)
+    return METHODS[method](**told)
+
+
+def _number(name: str, value: str) -> float:
+    """Return a setting that is a number."""
+    try:
+        number: float = NUMBERS[name](value)
+    except ValueError:
+        whole_or_not = "whole number" if NUMBERS[name] is int else "number"
+        raise InputError(f"--set {name} is {value!r} but must be a {whole_or_not}.") from None
+    return number

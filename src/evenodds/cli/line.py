@@ -1,14 +1,14 @@
 """`evenodds cases` and `evenodds line`: rows to judge along a score, and the test on answers."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from evenodds.cli import options
+from evenodds.cli.options import CASES, OUTPUT, option
 from evenodds.cli.output import Delivery, check_output, deliver, guarded, name_data, tell
 
 if TYPE_CHECKING:
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from evenodds.rows.base import Block
     from evenodds.validation import FloatArray
 
+CASES_EXAMPLES = """\
+evenodds cases patients.csv --label diagnosis --scores scores.csv --out sheet.csv
+evenodds cases patients.csv --label diagnosis --scores scores.csv --out few.csv --cases 30"""
+LINE_EXAMPLES = """\
+evenodds line patients.csv --label diagnosis --scores scores.csv \\
+    --answers answers.csv --kind probability
+evenodds line patients.csv --label diagnosis --scores scores.csv \\
+    --answers answers.csv --kind probability --report line.html --margin 0.2"""
+
 # What a file of scores is called; any other name is that of a column.
 SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
 
@@ -29,31 +38,32 @@ SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
 @guarded
 def run_cases(
     data: options.Data,
-    label: Annotated[str, typer.Option(help="Column of given labels, which is left out.")],
+    label: options.GivenLabel,
     scores: options.Scores,
+    rows: options.RowOptions,
     out: Annotated[
         Path,
-        typer.Option(
-            help="Sheet to write, .csv, with an empty column to fill in; the draw is written "
-            "beside it, as .json. Or tasks, see --format."
+        option(
+            OUTPUT,
+            "Sheet to write, .csv, with an empty column to fill in; the draw is written beside "
+            "it, as .json. Or tasks, see --format.",
+            "FILE",
         ),
     ],
     sheet_format: options.CasesFormat = "csv",
     kind: Annotated[
         options.AnswerKind | None,
-        typer.Option(help="For tasks: whether to ask for probabilities, or for the truth."),
+        option(CASES, "For tasks: whether to ask for probabilities, or for the truth."),
     ] = None,
-    cases: Annotated[int, typer.Option(help="How many rows to judge.")] = 60,
+    cases: Annotated[int, option(CASES, "How many rows to judge.", "N")] = 60,
     strata: Annotated[
-        int | None, typer.Option(help="Strata of the score. Default: 5 for 60 cases.")
+        int | None, option(CASES, "Strata of the score. Default: 5 for 60 cases.", "N")
     ] = None,
+    seed: Annotated[int, option(CASES, "Seed of the draw.", "N")] = 0,
     show: Annotated[
-        str | None, typer.Option(help="Columns to show, as a,b,c. Default: all but the label.")
+        str | None,
+        option(OUTPUT, "Columns to show, as a,b,c. Default: all but the label.", "COLS"),
     ] = None,
-    positive: options.Positive = None,
-    weight: options.Weight = None,
-    group: options.Group = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
 ) -> None:
     """Draw rows along a score for an expert to judge in a spreadsheet, Label Studio or Prodigy.
 
@@ -88,10 +98,8 @@ def run_cases(
         check_output(path, "--out", data)
         if path.exists():
             raise InputError(f"{path} exists and may hold answers: name another --out.")
-    read = read_scored(
-        data, label, scores, weight=weight, group=group, positive=positive, everything=True
-    )
-    hidden = [name for name in (scores, weight, group) if name is not None]
+    read = read_scored(data, label, scores, rows, everything=True)
+    hidden = [name for name in (scores, rows.weight, rows.group) if name is not None]
     shown = choose_shown(read.table, label, hidden, split_names(show, "--show"), read.name)
     clash = [name for name in shown if name == ROW or name.lower().startswith(STATED)]
     if clash:
@@ -104,18 +112,19 @@ def run_cases(
         sample_weight=read.block.weights,
         seed=seed,
     )
-    rows = read.table.select(list(shown)).take(drawn.rows).to_pylist()
+    drawn_rows = read.table.select(list(shown)).take(drawn.rows).to_pylist()
     drawn.save(record)
     classes = (read.negative, read.positive)
-    todo = _write_cases(written, drawn, rows, shown, classes, sheet_format, kind)
+    todo = _write_cases(written, drawn, drawn_rows, shown, classes, sheet_format, kind)
     for path in written:
         tell(f"wrote {path}")
     print(f"{len(drawn)} rows drawn in {drawn.n_strata} strata of the score. {todo}")
     found = {one: detectable(read.scores, read.labels, cases, one) for one in HOW}
     print(prospect_line(cases, found))
     same: list[str] = []
-    for option, value in {"--positive": positive, "--weight": weight, "--group": group}.items():
-        same += [] if value is None else [option, value]
+    for name in ("positive", "weight", "group"):
+        value = getattr(rows, name)
+        same += [] if value is None else [f"--{name}", value]
     asked = [*data, "--label", label, "--scores", scores, *same]
     if kind is None:
         asked += ["--answers", str(out)]
@@ -151,7 +160,7 @@ def _write_cases(
     negative, positive = classes
     if kind is None:
         numbered = zip(drawn.rows, rows, strict=True)
-        cells = ((row, *values.values(), None) for row, values in numbered)
+        cells = ((row + 1, *values.values(), None) for row, values in numbered)
         write_csv(out, [ROW, *shown, STATED], cells)
         return (
             f"Fill in {STATED!r} from the top down: how likely each is truly {positive!r}, from 0 "
@@ -176,42 +185,43 @@ def _write_cases(
 @guarded
 def run_line(
     data: options.Data,
-    label: Annotated[str, typer.Option(help="Column of given labels.")],
+    label: options.GivenLabel,
     scores: options.Scores,
+    rows: options.RowOptions,
     answers: Annotated[
         Path,
-        typer.Option(
-            help="Answers: the .json of evenodds elicit, a table with columns row and stated "
+        option(
+            CASES,
+            "Answers: the .json of evenodds elicit, a table with columns row and stated "
             "(stated_NAME for several experts), or an export of Label Studio (.json) or Prodigy "
-            "(.jsonl)."
+            "(.jsonl).",
+            "FILE",
         ),
     ],
     cases: Annotated[
         Path | None,
-        typer.Option(
-            help="With a table or an export: the draw. Default: the table's name with .json."
+        option(
+            CASES,
+            "With a table or an export: the draw. Default: the table's name with .json.",
+            "FILE",
         ),
     ] = None,
     kind: options.Kind = None,
     expert: Annotated[
-        str | None, typer.Option(help="Whose answers count, as a,b. Default: everybody's.")
+        str | None, option(CASES, "Whose answers count, as a,b. Default: everybody's.", "NAMES")
     ] = None,
-    alternative: options.Alternative = "two-sided",
-    positive: options.Positive = None,
     shared_tolerance: Annotated[
         float | None,
-        typer.Option(
-            help="How far an expert may lean the same way in every answer. Default: 0.05 for "
-            "probabilities, 0 for looked-up answers."
+        option(
+            CASES,
+            "How far an expert may lean the same way in every answer. Default: 0.05 for "
+            "probabilities, 0 for looked-up answers.",
+            "WIDTH",
         ),
     ] = None,
-    weight: options.Weight = None,
-    group: options.Group = None,
-    significance: options.Significance = 0.05,
-    output_format: options.Format = "text",
-    gate: options.GateCondition = None,
-    margin: options.Margin = None,
-    report: options.Report = None,
+    alternative: options.Alternative = "two-sided",
+    *,
+    output: options.GatedOptions,
 ) -> None:
     """Test whether one class is flipped more often, by cases judged along a score.
 
@@ -220,23 +230,18 @@ def run_line(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
-    from evenodds.cli.input import split_names
+    from evenodds.cli.input import say_positive, split_names
 
     others = [*data, str(answers), scores, *([] if cases is None else [str(cases)])]
-    wanted = Delivery(output_format, significance, others, report, gate, margin)
+    wanted = Delivery(output, others)
     judged = _read_page(answers, cases, kind)
     about = None if judged is None else judged.about
     if about is not None:
-        _refuse_other_options(about, answers, label=label, positive=positive, weight=weight)
-    read = read_scored(
-        data,
-        label,
-        scores,
-        weight=weight,
-        group=group,
-        positive=positive if about is None else about.positive,
-        also=() if about is None else about.shown,
-    )
+        _refuse_other_options(
+            about, answers, label=label, positive=rows.positive, weight=rows.weight
+        )
+        rows = replace(rows, positive=about.positive)
+    read = read_scored(data, label, scores, rows, also=() if about is None else about.shown)
     if judged is None:
         judged = _read_sheet(answers, cases, kind, (read.negative, read.positive))
     elif about is not None:
@@ -244,6 +249,9 @@ def run_line(
     names = split_names(expert, "--expert")
     judged = judged if names is None else judged.of(names)
     result = judge_answers(read, judged, alternative=alternative, shared_tolerance=shared_tolerance)
+    # A sheet of probabilities does not say of which class they are.
+    unsaid = about is None and judged.kind == "probability"
+    say_positive(read, rows.positive, one_sided=alternative != "two-sided", stated=unsaid)
     deliver(result, wanted, name=name_data(data, label))
 
 
@@ -280,10 +288,8 @@ def read_scored(
     sources: list[str],
     label: str,
     scores: str,
+    rows: options.RowOptions,
     *,
-    weight: str | None = None,
-    group: str | None = None,
-    positive: str | None = None,
     also: Sequence[str] = (),
     everything: bool = False,
 ) -> ScoredRows:
@@ -298,6 +304,7 @@ def read_scored(
     from evenodds.rows.tables import hold, kind_of
     from evenodds.validation import check_column
 
+    weight, group = rows.weight, rows.group
     of_file = Path(scores).suffix.lower() in SCORE_FILES
     values = read_scores_file(Path(scores)) if of_file else None
     source = sources[0] if len(sources) == 1 else sources
@@ -331,11 +338,11 @@ def read_scored(
         column = free_name("scores", tuple(held.column_names))
         held = held.append_column(column, [values])
     parts = {"y": label, "sample_weight": weight, "groups": group}
-    reading = Reading.of(parts, {"features": (column,), "positive": positive})
+    reading = Reading.of(parts, {"features": (column,), "positive": rows.positive})
     reading.needed(tuple(held.column_names), opened.name)
-    rows = read_table(hold(held, opened.name, opened.counted), reading)
-    refuse_missing(rows)
-    return ScoredRows(table, rows.to_memory(), rows.positive, rows.negative, opened.name)
+    made = read_table(hold(held, opened.name, opened.counted), reading)
+    refuse_missing(made)
+    return ScoredRows(table, made.to_memory(), made.positive, made.negative, opened.name)
 
 
 def read_scores_file(path: Path) -> "FloatArray":
@@ -418,10 +425,10 @@ def _refuse_other_options(about: Any, answers: Path, **wished: str | None) -> No
     """Refuse a label, a class or weights that the answers are not about."""
     from evenodds.errors import InputError
 
-    for option, now in wished.items():
-        then = getattr(about, option)
-        if now != then and not (option == "positive" and now is None):
-            started = f"--{option} {then}" if then else f"no --{option}"
+    for wish, now in wished.items():
+        then = getattr(about, wish)
+        if now != then and not (wish == "positive" and now is None):
+            started = f"--{wish} {then}" if then else f"no --{wish}"
             raise InputError(
                 f"{answers} was made with {started}, not {now or 'without'}: give the same here."
             )
@@ -451,12 +458,44 @@ def judge_answers(
     Looked-up answers of one expert are read as an audit within strata, which is right whatever
     flips depend on; rows with weights or groups are read by the line.
     """
+    with naming_options():
+        result = _judged(read, judged, alternative, shared_tolerance)
+    return replace(result, diagnostics=(*result.diagnostics, *_notes(judged)))
+
+
+# What Python calls by another name than an option.
+NAMES = {
+    "answers='probability'": "--kind probability",
+    "answers='looked-up'": "--kind looked-up",
+    "sample_weight": "--weight",
+    "groups": "--group",
+    "shared_tolerance": "--shared-tolerance",
+}
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Have messages name the options of the command line."""
+    from evenodds.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        said = str(error)
+        for name, option_name in NAMES.items():
+            said = said.replace(name, option_name)
+        raise type(error)(said) from None
+
+
+def _judged(
+    read: ScoredRows, judged: "JudgedCases", alternative: Any, shared_tolerance: float | None
+) -> "LineTestResult | AuditTestResult":
+    """Test answers by the test for their kind."""
     from evenodds.errors import InputError
     from evenodds.inference.audit.audit_test import audit_test
     from evenodds.inference.line.line_test import line_test
 
     plain = read.block.weights is None and read.block.groups is None
-    result: LineTestResult | AuditTestResult
     if judged.kind == "looked-up" and plain and len(judged.experts) == 1:
         if shared_tolerance:
             raise InputError(
@@ -465,7 +504,7 @@ def judge_answers(
             )
         said = judged.stated[:, 0]
         _refuse_between(said)
-        result = audit_test(
+        return audit_test(
             read.in_words(said[said >= 0]),
             read.labels,
             strata=judged.cases,
@@ -473,20 +512,18 @@ def judge_answers(
             positive=read.positive,
             alternative=alternative,
         )
-    else:
-        result = line_test(
-            read.scores,
-            read.labels,
-            judged.cases,
-            judged.stated,
-            answers=judged.kind,
-            positive=read.positive,
-            alternative=alternative,
-            shared_tolerance=shared_tolerance,
-            sample_weight=read.block.weights,
-            groups=read.block.groups,
-        )
-    return replace(result, diagnostics=(*result.diagnostics, *_notes(judged)))
+    return line_test(
+        read.scores,
+        read.labels,
+        judged.cases,
+        judged.stated,
+        answers=judged.kind,
+        positive=read.positive,
+        alternative=alternative,
+        shared_tolerance=shared_tolerance,
+        sample_weight=read.block.weights,
+        groups=read.block.groups,
+    )
 
 
 def _refuse_between(said: "FloatArray") -> None:

@@ -4,78 +4,75 @@ import sys
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from evenodds.cli.audit import run_audit
-from evenodds.cli.contour import run_contour
-from evenodds.cli.elicit import run_elicit
-from evenodds.cli.line import run_cases, run_line
-from evenodds.cli.multiclass import run_multiclass
-from evenodds.cli.output import BAD_INPUT, INTERRUPTED, guarded, prepare_streams, tell
-from evenodds.cli.plan import run_plan
-from evenodds.cli.prior import run_prior
-from evenodds.cli.scores import run_scores
+from evenodds.cli import (
+    audit,
+    contour,
+    demo,
+    elicit,
+    line,
+    multiclass,
+    plan,
+    prior,
+    scores,
+    test,
+)
+from evenodds.cli.help import PanelledCommand
+from evenodds.cli.output import BAD_INPUT, INTERRUPTED, prepare_streams, tell
 from evenodds.cli.study import study
-from evenodds.cli.test import run_test
 from evenodds.errors import shortened
 from evenodds.interrupts import unwinding_when_ended
 
 
-@guarded
-def run_demo() -> None:
-    """Run the test on bundled, simulated data and show the truth afterwards."""
-    from evenodds.anchors import Anchors
-    from evenodds.cli.show import make_console, show_sheet
-    from evenodds.inference.asymmetry import asymmetry_test
-    from evenodds.report.sheet import View, sheet_of
-    from evenodds.simulation.worlds import (
-        LABEL,
-        N_ANCHORS,
-        N_ROWS,
-        PATIENTS,
-        TOLERANCE,
-        TOSS_UPS,
-        TRUTH,
-    )
+class PairingGroup(TyperGroup):
+    """A group where ``audit plan`` is a command beside ``audit``, which takes files."""
 
-    console = make_console()
-    console.print(
-        f"{N_ROWS:,} simulated patients, two measurements, and a recorded diagnosis. "
-        f"An expert has named {N_ANCHORS} cases where either diagnosis was as likely. "
-        "Are ill patients recorded as healthy more often than the other way round?\n"
-    )
-    anchors = Anchors(TOSS_UPS, tolerance=TOLERANCE)
-    result = asymmetry_test(PATIENTS, LABEL, anchors)
-    show_sheet(sheet_of(result, View()))
-    truth = TRUTH
-    console.print(
-        "\n[bold]The truth[/bold], known because a generator in this package wrote the data: "
-        f"{truth.alpha:.0%} of ill patients are recorded as healthy and {truth.beta:.0%} of "
-        f"healthy ones as ill, so beta - alpha is {truth.asymmetry:+.2f}.\n"
-        "\n[bold]The same on your data[/bold]:\n"
-        "  evenodds test rows.csv --label diagnosis --anchors toss_ups.csv"
-    )
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command by two words, or else by one."""
+        pair = " ".join(args[:2])
+        if len(args) > 1 and pair in self.commands:
+            return pair, self.commands[pair], args[2:]
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what each command does, in a whole sentence."""
+        with formatter.section("Commands"):
+            commands = self.commands.items()
+            formatter.write_dl([(name, one.get_short_help_str(200)) for name, one in commands])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Offer names of one word: a shell would quote the blank of others."""
+        return [one for one in super().shell_complete(ctx, incomplete) if " " not in one.value]
 
 
 app = typer.Typer(
     name="evenodds",
+    cls=PairingGroup,
     help="Is one class flipped more often than the other? Tests for class-conditional label noise.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("test")(run_test)
-app.command("audit")(run_audit)
-app.command("prior")(run_prior)
-app.command("contour")(run_contour)
-app.command("multiclass")(run_multiclass)
-app.command("scores")(run_scores)
-app.command("cases")(run_cases)
-app.command("line")(run_line)
-app.command("plan")(run_plan)
+COMMANDS = {
+    "test": (test.run_test, test.EXAMPLES),
+    "audit": (audit.run_audit, audit.EXAMPLES),
+    "audit plan": (audit.run_audit_plan, audit.PLAN_EXAMPLES),
+    "prior": (prior.run_prior, prior.EXAMPLES),
+    "contour": (contour.run_contour, contour.EXAMPLES),
+    "multiclass": (multiclass.run_multiclass, multiclass.EXAMPLES),
+    "multiclass audit": (multiclass.run_class_audit, multiclass.AUDIT_EXAMPLES),
+    "scores": (scores.run_scores, scores.EXAMPLES),
+    "cases": (line.run_cases, line.CASES_EXAMPLES),
+    "line": (line.run_line, line.LINE_EXAMPLES),
+    "plan": (plan.run_plan, plan.EXAMPLES),
+    "elicit": (elicit.run_elicit, elicit.EXAMPLES),
+    "demo": (demo.run_demo, demo.EXAMPLES),
+}
+for _name, (_command, _examples) in COMMANDS.items():
+    app.command(_name, cls=PanelledCommand, epilog=_examples)(_command)
 app.add_typer(study, name="study")
-app.command("elicit")(run_elicit)
-app.command("demo")(run_demo)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,7 +1,8 @@
-"""Options that several commands share, worded once, and the choices they offer."""
+"""Options that several commands share, worded once: by panel, and in records of those together."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,85 +13,161 @@ Rung = Literal["clean", "uniform", "class-conditional"]  # noise a pipeline may 
 Gate = Literal["reject", "equivalence"]
 AnswerKind = Literal["probability", "looked-up"]  # what an expert states of a case
 
+# The panels of a command's help.
+DATA, ANCHORS, TEST, OUTPUT = "Data", "Anchors and looked-up labels", "Test", "Output"
+CASES, PLAN = "Cases", "Plan"
+
+
+def option(panel: str, text: str, metavar: str | None = None, name: str | None = None) -> Any:
+    """Return an option of a panel; without a metavar its type or its choices are shown."""
+    names = [] if name is None else [name]
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel)
+
+
 Data = Annotated[
     list[str],
     typer.Argument(
+        metavar="DATA",
         help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
-        "glob of them, or - for CSV on standard input."
+        "glob of them, or - for CSV on standard input.",
+        rich_help_panel=DATA,
     ),
 ]
-Label = Annotated[
-    str | None, typer.Option(help="Column of given labels; or on the left of --formula.")
-]
+GivenLabel = Annotated[str, option(DATA, "Column of given labels.", "COL")]
 Features = Annotated[
-    str | None, typer.Option(help="Feature columns, as a,b,c. Default: all others.")
+    str | None, option(DATA, "Feature columns, as a,b,c. Default: all others.", "COLS")
 ]
 Formula = Annotated[
     str | None,
-    typer.Option(help="Features by a formula: 'log1p(size) + poly(age, 2) + C(site)'."),
+    option(DATA, "Features by a formula: 'log1p(size) + poly(age, 2) + C(site)'.", "FORMULA"),
 ]
-Probabilities = Annotated[
+Positive = Annotated[
     str | None,
-    typer.Option(help="Column of predicted probabilities, the only feature; not with toss-ups."),
+    option(
+        DATA, "The positive label. Default: 1, true, or the later in alphabetical order.", "LABEL"
+    ),
+]
+Weight = Annotated[str | None, option(DATA, "Column of frequency weights.", "COL")]
+Group = Annotated[
+    str | None, option(DATA, "Column of groups: rows of one patient or annotator.", "COL")
 ]
 Scores = Annotated[
     str,
-    typer.Option(
-        help="Column of out-of-fold scores, or a file of them (.parquet, .csv, .npy), as evenodds "
-        "scores writes one."
+    option(
+        DATA,
+        "Column of out-of-fold scores, or a file of them (.parquet, .csv, .npy), as evenodds "
+        "scores writes one.",
+        "COL|FILE",
     ),
 ]
 CasesFormat = Annotated[
     Literal["csv", "label-studio", "prodigy"],
-    typer.Option("--format", help="A sheet, or tasks for Label Studio (.json), Prodigy (.jsonl)."),
+    option(
+        OUTPUT, "A sheet, or tasks for Label Studio (.json), Prodigy (.jsonl).", name="--format"
+    ),
 ]
 Kind = Annotated[
     AnswerKind | None,
-    typer.Option(help="Whether answers are stated probabilities, or the looked-up truth."),
-]
-Missing = Annotated[
-    Literal["refuse", "drop"], typer.Option(help="What to do with rows that lack a value.")
+    option(CASES, "Whether answers are stated probabilities, or the looked-up truth."),
 ]
 Tolerance = Annotated[
-    float, typer.Option(help="Half-width of the expert's error on each anchor; 0 is strict.")
+    float,
+    option(ANCHORS, "Half-width of the expert's error on each anchor; 0 is strict.", "WIDTH"),
 ]
 SharedTolerance = Annotated[
     float | None,
-    typer.Option(
-        help="Half-width of the error common to all anchors; default: as wide as the tolerance. "
-        "0 claims that the expert never leans."
+    option(
+        ANCHORS,
+        "Half-width of the error common to all anchors; default: as wide as the tolerance. "
+        "0 claims that the expert never leans.",
+        "WIDTH",
     ),
 ]
 Alternative = Annotated[
     Literal["two-sided", "greater", "less"],
-    typer.Option(help="greater: negatives are flipped more; less: positives are."),
+    option(TEST, "greater: negatives are flipped more; less: positives are."),
 ]
-Positive = Annotated[str | None, typer.Option(help="The positive label.")]
-Weight = Annotated[str | None, typer.Option(help="Column of frequency weights.")]
-Group = Annotated[
-    str | None, typer.Option(help="Column of groups: rows of one patient or annotator.")
-]
-Significance = Annotated[float, typer.Option(help="Significance level.")]
+Significance = Annotated[float, option(TEST, "Significance level.", "LEVEL")]
 Format = Annotated[
-    Literal["text", "json"],
-    typer.Option("--format", help="Output for people or for programs."),
+    Literal["text", "json"], option(OUTPUT, "For people or for programs.", name="--format")
 ]
-GateCondition = Annotated[
-    Gate | None,
-    typer.Option(
-        help="Exit with 1 if uniform noise is rejected (reject), or if the asymmetry is not "
-        "shown to be within the margin (equivalence)."
-    ),
-]
-Margin = Annotated[float | None, typer.Option(help="Margin for --gate equivalence, such as 0.05.")]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(help="Dask scheduler whose workers read the data, as tcp://host:8786."),
-]
-Workers = Annotated[
-    int | None, typer.Option(help="Processes on this machine that read the data (Dask).")
-]
-Report = Annotated[
-    Path | None,
-    typer.Option(help="Write a report as one HTML file: verdict, figures, checks, formulas."),
-]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowOptions:
+    """What else the columns of a table say of its rows."""
+
+    positive: Positive = None
+    weight: Weight = None
+    group: Group = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """A table whose columns are features, for a test at anchors."""
+
+    label: Annotated[
+        str | None, option(DATA, "Column of given labels; or on the left of --formula.", "COL")
+    ] = None
+    features: Features = None
+    formula: Formula = None
+    positive: Positive = None
+    missing: Annotated[
+        Literal["refuse", "drop"], option(DATA, "What to do with rows that lack a value.")
+    ] = "refuse"
+    weight: Weight = None
+    group: Group = None
+    workers: Annotated[
+        str | None,
+        option(
+            DATA,
+            "Dask workers that read the data: a number of processes on this machine, or the "
+            "address of a scheduler, as tcp://host:8786.",
+            "N|ADDRESS",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorOptions:
+    """How well anchors are known."""
+
+    tolerance: Tolerance = 0.05
+    shared_tolerance: SharedTolerance = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownOptions:
+    """How a result is read and handed over."""
+
+    significance: Significance = 0.05
+    output_format: Format = "text"
+    report: Annotated[
+        Path | None,
+        option(
+            OUTPUT, "Write a report as one HTML file: verdict, figures, checks, formulas.", "FILE"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedOptions(ShownOptions):
+    """The same, held to a condition."""
+
+    gate: Annotated[
+        Gate | None,
+        option(
+            OUTPUT,
+            "Exit with 1 if uniform noise is rejected (reject), or if the asymmetry is not shown "
+            "to be within the margin (equivalence).",
+        ),
+    ] = None
+    margin: Annotated[
+        float | None,
+        option(
+            OUTPUT,
+            "Show whether the asymmetry is smaller than this, such as 0.05; the margin of "
+            "--gate equivalence.",
+            "SIZE",
+        ),
+    ] = None

@@ -7,25 +7,26 @@ clear message; 70 our own bug; 130 interrupted; 143 asked to end (SIGTERM).
 import codecs
 import functools
 import glob
+import inspect
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from evenodds.cli.options import ShownOptions
 from evenodds.errors import EvenoddsError, shortened
 
 if TYPE_CHECKING:
     from evenodds.report.sheet import Sheet, View
     from evenodds.rows.base import Rows
 
-
-P = ParamSpec("P")
 
 GATE_FAILED = 1
 BAD_INPUT = 2
@@ -37,16 +38,23 @@ PLAIN = {"−": "-", "±": "+-", "•": "*", "…": "...", "×": "x", "≤": "<=
 PLAIN |= {"α": "alpha", "β": "beta", "δ": "delta"}
 
 
-def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn exceptions of a command into a message and an exit code."""
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn exceptions of a command into a message and an exit code.
+
+    A parameter that is a record of options is offered as these options.
+    """
+    records, offered = _offered(command)
 
     @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+    def run(**given: Any) -> None:
         from evenodds.files import sweep_copies
 
         try:
             sweep_copies()
-            command(*args, **kwargs)
+            for name, record in records.items():
+                own = {part.name: given.pop(part.name) for part in fields(record)}
+                given[name] = record(**own)
+            command(**given)
             sys.stdout.flush()
         except EvenoddsError as error:
             _fail(f"evenodds: {error}", BAD_INPUT)
@@ -73,7 +81,27 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
                 OUR_BUG,
             )
 
+    run.__signature__ = inspect.Signature(offered)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in offered}
     return run
+
+
+def _offered(command: Callable[..., None]) -> tuple[dict[str, Any], list[inspect.Parameter]]:
+    """Return the records of options that a command takes, and all of its options one by one."""
+    records: dict[str, Any] = {}
+    offered = []
+    for name, one in inspect.signature(command).parameters.items():
+        if not is_dataclass(one.annotation):
+            offered.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        records[name] = one.annotation
+        for part in fields(one.annotation):
+            default = inspect.Parameter.empty if part.default is MISSING else part.default
+            kind = inspect.Parameter.KEYWORD_ONLY
+            offered.append(
+                inspect.Parameter(part.name, kind, default=default, annotation=part.type)
+            )
+    return records, offered
 
 
 def tell(message: str) -> None:
@@ -117,24 +145,20 @@ def _fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-@dataclass(frozen=True, slots=True)
 class Delivery:
     """How a user wants a result; what cannot be met is refused before any work is done.
 
     `others` are files that the report must not overwrite.
     """
 
-    output_format: str
-    significance: float
-    others: list[str]
-    report: Path | None = None
-    gate: str | None = None
-    margin: float | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(self, wanted: ShownOptions, others: list[str]) -> None:
         from evenodds.errors import InputError
         from evenodds.validation import check_between
 
+        self.output_format, self.significance = wanted.output_format, wanted.significance
+        self.report = wanted.report
+        self.gate: str | None = getattr(wanted, "gate", None)
+        self.margin: float | None = getattr(wanted, "margin", None)
         check_between(self.significance, "--significance", 0, 1, closed="neither")
         if self.margin is not None:
             check_between(self.margin, "--margin", 0, 1, closed="neither")
@@ -143,7 +167,7 @@ class Delivery:
                 "--gate equivalence needs --margin: how large an asymmetry is harmless?"
             )
         if self.report is not None:
-            check_output(self.report, "--report", self.others)
+            check_output(self.report, "--report", others)
 
     @property
     def view(self) -> "View":
@@ -180,10 +204,10 @@ def name_data(data: list[str], label: str | None) -> str:
     return f"{', '.join(Path(part).name for part in data)}: {label}"
 
 
-def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -> None:
+def deliver(result: Any, wanted: Delivery, *, name: str, failure: str | None = None) -> None:
     """Write the report, print the result, and fail if it does not pass the gate.
 
-    `name` is what the report calls the data; `failed` tells of a gate of another kind. A gate
+    `name` is what the report calls the data; `failure` is why a gate of another kind fails. A gate
     holds also where nobody reads what is printed.
     """
     from evenodds.report.sheet import sheet_of
@@ -193,15 +217,18 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failed: bool = False) -
     if wanted.report is not None:
         _write_report(sheet, wanted.report, name)
     if wanted.gate is not None:
-        failed = failed or not _gate_holds(result, sheet, wanted)
+        failure = _failure(result, sheet, wanted)
+    if wanted.margin is not None:
+        sheet = replace(sheet, facts=[*sheet.facts, *sheet.page_facts], page_facts=())
     try:
         _print(result, sheet, wanted)
         sys.stdout.flush()
     except BrokenPipeError:
-        if not failed:
+        if failure is None:
             raise
         let_go_of(sys.stdout)
-    if failed:
+    if failure is not None:
+        tell(f"evenodds: {failure}")
         raise typer.Exit(GATE_FAILED)
 
 
@@ -240,12 +267,24 @@ def _refuse_margin(result: Any, wanted: Delivery) -> None:
         raise InputError(why)
 
 
-def _gate_holds(result: Any, sheet: "Sheet", wanted: Delivery) -> bool:
-    """Tell whether the gate's condition is met."""
+def _failure(result: Any, sheet: "Sheet", wanted: Delivery) -> str | None:
+    """Say why the gate fails; None where it holds."""
+    from evenodds.report.wording import show_pvalue
+
     if wanted.gate == "reject":
-        return not sheet.rejected
-    shown: bool = result.equivalence(wanted.margin).pvalue < wanted.significance
-    return shown
+        if not sheet.rejected:
+            return None
+        return (
+            f"--gate reject failed: the null hypothesis is rejected ({show_pvalue(result.pvalue)}, "
+            f"below {wanted.significance:g})."
+        )
+    pvalue = result.equivalence(wanted.margin).pvalue
+    if pvalue < wanted.significance:
+        return None
+    why = f"{show_pvalue(pvalue)}, not below {wanted.significance:g}"
+    if math.isnan(pvalue):
+        why = "these data cannot tell"
+    return f"--gate equivalence failed: an asymmetry below {wanted.margin:g} is not shown ({why})."
 
 
 def _write_report(sheet: "Sheet", path: Path, name: str) -> None:

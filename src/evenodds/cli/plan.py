@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenodds.cli import options
+from evenodds.cli.options import DATA, OUTPUT, PLAN, TEST, option
 from evenodds.cli.output import INTERRUPTED, check_output, guarded, tell
 
 if TYPE_CHECKING:
@@ -17,68 +18,87 @@ if TYPE_CHECKING:
     from evenodds.planning.question import Design
 
 
+EXAMPLES = """\
+evenodds plan patients.csv --label diagnosis --rows 5000 --anchors 20 --power 0.8 --runs 0
+evenodds plan patients.csv --label diagnosis --scores scores.csv --alpha 0.25 --beta 0.05"""
+WORLDS = (
+    "paper, rare, skewed, many features, heavy tails, correlated, plateau, probit, quadratic, "
+    "clustered, leaning expert, repeated anchors, hard cases"
+)
+PILOT, LINE, CHECK = "What the plan goes by: one of these", "Cases along a score", "Simulation"
+
+
 @guarded
 def run_plan(
     data: Annotated[
-        str | None, typer.Argument(help="Pilot data: CSV, TSV, Parquet or Feather, with --label.")
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Pilot data: CSV, TSV, Parquet or Feather, with --label.",
+            rich_help_panel=PILOT,
+        ),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Column of given labels in DATA.")] = None,
+    world: Annotated[
+        str | None, option(PILOT, f"A simulated world instead of DATA: {WORLDS}.", "NAME")
+    ] = None,
+    variance: Annotated[
+        float | None,
+        option(PILOT, "The paper's summary number instead: variance with one anchor.", "SIZE"),
+    ] = None,
+    variance_floor: Annotated[
+        float, option(PILOT, "The part of --variance that more anchors cannot reduce.", "SIZE")
+    ] = 0.0,
+    variance_rows: Annotated[
+        int | None, option(PILOT, "Number of rows that --variance is for.", "N")
+    ] = None,
+    label: Annotated[str | None, option(DATA, "Column of given labels in DATA.", "COL")] = None,
     features: options.Features = None,
     formula: options.Formula = None,
     positive: options.Positive = None,
     pilot_alpha: Annotated[
-        float | None, typer.Option(help="Share of positives flipped in DATA, where known.")
+        float | None, option(DATA, "Share of positives flipped in DATA, where known.", "RATE")
     ] = None,
     pilot_beta: Annotated[
-        float | None, typer.Option(help="Share of negatives flipped in DATA, where known.")
+        float | None, option(DATA, "Share of negatives flipped in DATA, where known.", "RATE")
     ] = None,
-    world: Annotated[
-        str | None, typer.Option(help="A simulated world instead of DATA, such as paper or rare.")
+    rows: Annotated[int | None, option(PLAN, "Number of rows.", "N")] = None,
+    anchors: Annotated[int | None, option(PLAN, "Number of toss-up cases.", "N")] = None,
+    alpha: Annotated[
+        float | None, option(PLAN, "Share of positives labelled negative, to be found.", "RATE")
     ] = None,
-    variance: Annotated[
-        float | None,
-        typer.Option(help="The paper's summary number instead: variance with one anchor."),
+    beta: Annotated[
+        float | None, option(PLAN, "Share of negatives labelled positive, to be found.", "RATE")
     ] = None,
-    variance_floor: Annotated[
-        float, typer.Option(help="What of --variance no number of anchors removes.")
-    ] = 0.0,
-    variance_rows: Annotated[
-        int | None, typer.Option(help="Number of rows that --variance is for.")
-    ] = None,
+    power: Annotated[float | None, option(PLAN, "Probability of finding it.", "SHARE")] = None,
+    rate: Annotated[
+        float,
+        option(PLAN, "Flip rate of the better class, where alpha and beta are sought.", "RATE"),
+    ] = 0.05,
     scores: Annotated[
         str | None,
-        typer.Option(
-            help="Plan a line test: column of out-of-fold scores in DATA, or a file of them."
+        option(
+            LINE,
+            "Plan a line test: column of out-of-fold scores in DATA, or a file of them.",
+            "COL|FILE",
         ),
     ] = None,
     cases: Annotated[
-        int | None, typer.Option(help="With --scores: number of cases to judge.")
+        int | None, option(LINE, "With --scores: number of cases to judge.", "N")
     ] = None,
     kind: options.Kind = None,
-    rows: Annotated[int | None, typer.Option(help="Number of rows.")] = None,
-    anchors: Annotated[int | None, typer.Option(help="Number of toss-up cases.")] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="Share of positives labelled negative, to be found.")
-    ] = None,
-    beta: Annotated[
-        float | None, typer.Option(help="Share of negatives labelled positive, to be found.")
-    ] = None,
-    power: Annotated[float | None, typer.Option(help="Probability of finding it.")] = None,
-    rate: Annotated[
-        float, typer.Option(help="Flip rate of the better class, where alpha and beta are sought.")
-    ] = 0.05,
     tolerance: options.Tolerance = 0.05,
     shared_tolerance: options.SharedTolerance = None,
-    method: Annotated[options.CurveMethod | None, typer.Option(help="Which test.")] = None,
+    method: Annotated[options.CurveMethod | None, option(TEST, "Which test.")] = None,
     alternative: options.Alternative = "two-sided",
     significance: options.Significance = 0.05,
     runs: Annotated[
-        int, typer.Option(help="Simulated data sets to check the formula with; 0 for none.")
+        int, option(CHECK, "Simulated data sets to check the formula with; 0 for none.", "N")
     ] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
+    seed: Annotated[int, option(CHECK, "Seed of the simulation.", "N")] = 0,
+    workers: Annotated[int, option(CHECK, "Processes to simulate with.", "N")] = 1,
     figure: Annotated[
-        Path | None, typer.Option(help="Write a picture of the plan, as NAME.png and NAME.svg.")
+        Path | None,
+        option(OUTPUT, "Write a picture of the plan, as NAME.png and NAME.svg.", "NAME"),
     ] = None,
     output_format: options.Format = "text",
 ) -> None:
@@ -185,16 +205,18 @@ def _show_line_plan(
     data: list[str], label: str | None, scores: str, output_format: str, **asked: Any
 ) -> None:
     """Plan a line test from scores at hand."""
-    from evenodds.cli.line import read_scored
+    from evenodds.cli.line import naming_options, read_scored
     from evenodds.errors import InputError
     from evenodds.planning.line_plan import line_plan
 
     if not data or label is None:
         raise InputError("--scores needs DATA and --label: the labels that the scores foretell.")
-    read = read_scored(data, label, scores, positive=asked.pop("positive"))
+    read = read_scored(data, label, scores, options.RowOptions(positive=asked.pop("positive")))
     if asked["n_cases"] is asked["power"] is None:
         asked["power"] = 0.8
-    _show(line_plan(read.scores, read.labels, positive=read.positive, **asked), output_format)
+    with naming_options():
+        found = line_plan(read.scores, read.labels, positive=read.positive, **asked)
+    _show(found, output_format)
 
 
 def _read_design(pilot: "Design | None", world: str | None, variance: "Design | None") -> "Design":
@@ -204,8 +226,8 @@ def _read_design(pilot: "Design | None", world: str | None, variance: "Design | 
     given = [design for design in (pilot, world, variance) if design is not None]
     if len(given) != 1:
         raise InputError(
-            "a plan goes by data like yours: give pilot data (DATA --label COL), or --world NAME, "
-            f"or --variance V; {len(given)} of these came."
+            "plan needs one of: pilot data (DATA --label COL), --world NAME, --variance SIZE; "
+            f"{len(given)} are given."
         )
     return given[0]
 

@@ -1,25 +1,35 @@
 """`evenodds prior`: what the share of positive labels says, when the true share is known."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from evenodds.cli import options
+from evenodds.cli.options import DATA, TEST, option
 from evenodds.cli.output import guarded
+
+EXAMPLES = """\
+evenodds prior 800 2000 0.5
+evenodds prior 800 2000 0.5 --prior-standard-error 0.01 --null clean"""
+
+
+def _argument(name: str, text: str) -> Any:
+    return typer.Argument(metavar=name, help=text, rich_help_panel=DATA)
 
 
 @guarded
 def run_prior(
-    n_positive: Annotated[int, typer.Argument(help="Number of positive labels.")],
-    n_rows: Annotated[int, typer.Argument(help="Number of labels.")],
-    prior: Annotated[float, typer.Argument(help="True share of positives.")],
-    null: Annotated[
-        str, typer.Option(help="What to test: uniform (equal flips) or clean (no flips).")
-    ] = "uniform",
+    n_positive: Annotated[int, _argument("POSITIVE", "Number of positive labels.")],
+    n_rows: Annotated[int, _argument("ROWS", "Number of labels.")],
+    prior: Annotated[float, _argument("SHARE", "True share of positives.")],
     prior_standard_error: Annotated[
-        float, typer.Option(help="Standard error of the true share, if it is an estimate.")
+        float, option(DATA, "Standard error of the true share, if it is an estimate.", "SIZE")
     ] = 0.0,
+    null: Annotated[
+        Literal["uniform", "clean"],
+        option(TEST, "What to test: uniform (equal flips) or clean (no flips)."),
+    ] = "uniform",
     significance: options.Significance = 0.05,
     output_format: options.Format = "text",
 ) -> None:
@@ -33,7 +43,7 @@ def run_prior(
         n_positive,
         n_rows,
         prior,
-        null=null,  # type: ignore[arg-type]
+        null=null,
         prior_standard_error=prior_standard_error,
     )
     sheet = sheet_of(result, View(significance=significance))

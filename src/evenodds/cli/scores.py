@@ -4,35 +4,43 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-import typer
-
 from evenodds.cli import options
+from evenodds.cli.options import DATA, OUTPUT, option
 from evenodds.cli.output import check_output, guarded, pass_progress, tell
 
 if TYPE_CHECKING:
     from evenodds.rows.base import Block, Rows
     from evenodds.validation import FloatArray
 
-COLUMN, FOLDS = "score", 5
+COLUMN, FOLDS, MODEL = "score", 5, "Model"
 KINDS = (".parquet", ".csv", ".npy")
 # An AUC below this, or within so many standard errors of 1/2, is said to be poor.
 POOR, ERRORS = 0.6, 3.0
+
+
+EXAMPLES = """\
+evenodds scores patients.csv --label diagnosis --out own_scores.parquet
+evenodds scores patients.csv --label diagnosis --formula 'poly(marker, 2) + score' \\
+    --folds 10 --out own_scores.csv"""
+Label = Annotated[
+    str | None, option(DATA, "Column of given labels; or on the left of --formula.", "COL")
+]
 
 
 @guarded
 def run_scores(
     data: options.Data,
     out: Annotated[
-        Path, typer.Option(help="Scores to write, .parquet, .csv or .npy: one a row, in order.")
+        Path,
+        option(OUTPUT, "Scores to write, .parquet, .csv or .npy: one a row, in order.", "FILE"),
     ],
-    label: options.Label = None,
+    label: Label = None,
     features: options.Features = None,
     formula: options.Formula = None,
-    folds: Annotated[int, typer.Option(help="Parts that the rows are divided into.")] = FOLDS,
-    positive: options.Positive = None,
-    weight: options.Weight = None,
-    group: options.Group = None,
-    seed: Annotated[int, typer.Option(help="Seed of the division.")] = 0,
+    *,
+    own: options.RowOptions,
+    folds: Annotated[int, option(MODEL, "Parts that the rows are divided into.", "N")] = FOLDS,
+    seed: Annotated[int, option(MODEL, "Seed of the division.", "N")] = 0,
 ) -> None:
     """Score every row by a ridge logistic regression that has not seen its label.
 
@@ -49,9 +57,9 @@ def run_scores(
         label,
         features=split_names(features),
         formula=formula,
-        positive=positive,
-        sample_weight=weight,
-        groups=group,
+        positive=own.positive,
+        sample_weight=own.weight,
+        groups=own.group,
     )
     scores = score(rows, folds, seed)
     write_scores(out, scores)

@@ -51,7 +51,7 @@ def show_paper_rates(rates: dict[str, Any], method: str) -> None:
     """Print how often a grid's test rejects exact toss-ups' data at 5 %, by rows and toss-ups."""
     exact = rates["tolerance"] == 0
     numbers = sorted(set(rates["n_anchors"].tolist()))
-    print(f"Share of runs that reject at 5 % ({method}, exact toss-ups):\n")
+    print(f"Share of runs that reject at 5% ({method}, exact toss-ups):\n")
     print(f"  {'flips':<12}{'rows':>7}  {'labels':<10}" + "".join(f"{k:>7}" for k in numbers))
     settings = zip(*(rates[name].tolist() for name in GRID_SETTINGS), strict=True)
     shares = rates["pvalue_below_0.05"].tolist()

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from evenodds.cli import options
+from evenodds.cli.help import PanelledCommand
+from evenodds.cli.options import OUTPUT, option
 from evenodds.cli.output import INTERRUPTED, guarded, tell
-from evenodds.cli.plan import read_noise
+from evenodds.cli.plan import CHECK as SIMULATION
+from evenodds.cli.plan import WORLDS, read_noise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,31 +21,44 @@ if TYPE_CHECKING:
 study = typer.Typer(
     help="Simulations that show how the tests behave.", no_args_is_help=True, rich_markup_mode=None
 )
+SETTING = "Setting"
+PAPER_EXAMPLES = """\
+evenodds study paper --out paper --runs 2
+evenodds study paper --out rare --world rare --method boundary --runs 2"""
+ATLAS_EXAMPLES = """\
+evenodds study atlas --out atlas --worlds paper --runs 2
+evenodds study atlas --out atlas --worlds paper,rare --runs 2 --workers 2"""
+LOSSES_EXAMPLES = """\
+evenodds study losses --out losses
+evenodds study losses --out losses --seed 1"""
 
 
-@study.command("paper")
+@study.command("paper", cls=PanelledCommand, epilog=PAPER_EXAMPLES)
 @guarded
 def run_paper(
-    out: Annotated[Path, typer.Option(help="Folder for figures and tables.")],
+    out: Annotated[Path, option(OUTPUT, "Folder for figures and tables.", "DIR")],
     method: Annotated[
         options.CurveMethod,
-        typer.Option(help="wald is the paper's own; the others on the same data."),
+        option(SETTING, "wald is the paper's own; the others on the same data."),
     ] = "wald",
     fourth: Annotated[
-        bool, typer.Option("--fourth", help="Also flip 40 % of positives and 10 % of negatives.")
+        bool,
+        option(SETTING, "Also flip 40% of positives and 10% of negatives.", name="--fourth"),
     ] = False,
     alpha: Annotated[
-        float | None, typer.Option(help="Flip this share of positives instead of the paper's.")
+        float | None,
+        option(SETTING, "Flip this share of positives instead of the paper's.", "RATE"),
     ] = None,
     beta: Annotated[
-        float | None, typer.Option(help="Flip this share of negatives instead of the paper's.")
+        float | None,
+        option(SETTING, "Flip this share of negatives instead of the paper's.", "RATE"),
     ] = None,
     world: Annotated[
-        str, typer.Option(help="Another world than the paper's, such as rare or skewed.")
+        str, option(SETTING, f"Another world than the paper's, of {WORLDS}.", "NAME")
     ] = "paper",
-    runs: Annotated[int, typer.Option(help="Data sets for each setting.")] = 500,
-    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
+    runs: Annotated[int, option(SIMULATION, "Data sets for each setting.", "N")] = 500,
+    seed: Annotated[int, option(SIMULATION, "Seed of the simulation.", "N")] = 0,
+    workers: Annotated[int, option(SIMULATION, "Processes to simulate with.", "N")] = 1,
 ) -> None:
     """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
     from evenodds.cli.output import progress_bar
@@ -69,20 +85,20 @@ def run_paper(
     _finish(written, interrupted)
 
 
-@study.command("atlas")
+@study.command("atlas", cls=PanelledCommand, epilog=ATLAS_EXAMPLES)
 @guarded
 def run_atlas(
-    out: Annotated[Path, typer.Option(help="Folder for figures and tables.")],
+    out: Annotated[Path, option(OUTPUT, "Folder for figures and tables.", "DIR")],
     extent: Annotated[
         Literal["small", "full"],
-        typer.Option(help="small: what ships with the package; full: every setting."),
+        option(SETTING, "small: what ships with the package; full: every setting."),
     ] = "small",
     worlds: Annotated[
-        str | None, typer.Option(help="Worlds, as paper,rare. Default: all of them.")
+        str | None, option(SETTING, f"Worlds, as paper,rare, of {WORLDS}. Default: all.", "NAMES")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Data sets for each setting.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes to simulate with.")] = 1,
+    runs: Annotated[int, option(SIMULATION, "Data sets for each setting.", "N")] = 200,
+    seed: Annotated[int, option(SIMULATION, "Seed of the simulation.", "N")] = 0,
+    workers: Annotated[int, option(SIMULATION, "Processes to simulate with.", "N")] = 1,
 ) -> None:
     """Measure level and power of every method over many worlds, as a table and heat maps."""
     from evenodds.cli.input import split_names
@@ -105,11 +121,11 @@ def run_atlas(
     _finish(written, interrupted)
 
 
-@study.command("losses")
+@study.command("losses", cls=PanelledCommand, epilog=LOSSES_EXAMPLES)
 @guarded
 def run_losses(
-    out: Annotated[Path, typer.Option(help="Folder for the figure and the table.")],
-    seed: Annotated[int, typer.Option(help="Seed of the samples in the figure.")] = 0,
+    out: Annotated[Path, option(OUTPUT, "Folder for the figure and the table.", "DIR")],
+    seed: Annotated[int, option(SIMULATION, "Seed of the samples in the figure.", "N")] = 0,
 ) -> None:
     """Measure how noise moves the boundary of each loss, and what puts it back."""
     from evenodds.study.losses import run_losses_study

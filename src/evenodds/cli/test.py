@@ -1,86 +1,81 @@
 """`evenodds test`: is one class flipped more often than the other?"""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from evenodds.cli import options
+from evenodds.cli.options import ANCHORS, OUTPUT, TEST, option
 from evenodds.cli.output import Delivery, deliver, guarded, name_data, progress_bar
+
+EXAMPLES = """\
+evenodds test patients.csv --label diagnosis --anchors toss_ups.csv
+evenodds test patients.csv --label diagnosis --anchors toss_ups.csv \\
+    --report report.html --flips flips.csv --margin 0.1"""
 
 
 @guarded
 def run_test(
     data: options.Data,
-    label: options.Label = None,
+    table: options.TableOptions,
     anchors: Annotated[
-        Path | None, typer.Option(help="File of toss-up cases, with the feature columns.")
+        Path | None, option(ANCHORS, "File of toss-up cases, with the feature columns.", "FILE")
     ] = None,
     anchor_column: Annotated[
         str | None,
-        typer.Option(help="Column marking toss-ups in the data: true/false, or the posterior."),
+        option(ANCHORS, "Column marking toss-ups in DATA: true/false, or the posterior.", "COL"),
     ] = None,
+    *,
+    error: options.AnchorOptions,
     audit: Annotated[
         Path | None,
-        typer.Option(
-            help="File of audited rows that are not in DATA, with columns true and given: more "
-            "evidence, with or without toss-ups."
+        option(
+            ANCHORS,
+            "File of audited rows that are not in DATA, with columns true and given: more "
+            "evidence, with or without toss-ups.",
+            "FILE",
         ),
     ] = None,
     true: Annotated[
         str | None,
-        typer.Option(
-            help="Column of true labels in DATA, empty where none was looked up: the same evidence "
-            "from rows of DATA, each counted once."
+        option(
+            ANCHORS,
+            "Column of true labels in DATA, empty where none was looked up: the same evidence "
+            "from rows of DATA, each counted once.",
+            "COL",
         ),
     ] = None,
     sampled_by: Annotated[
         options.Drawn | None,
-        typer.Option(help="With --true: how those rows were chosen, random (default) or given."),
+        option(ANCHORS, "With --true: how those rows were chosen. Default: random."),
     ] = None,
-    features: options.Features = None,
-    formula: options.Formula = None,
-    probabilities: options.Probabilities = None,
-    missing: options.Missing = "refuse",
-    tolerance: options.Tolerance = 0.05,
-    shared_tolerance: options.SharedTolerance = None,
-    method: Annotated[options.Method, typer.Option(help="Which test.")] = "boundary",
-    weights: Annotated[
-        str, typer.Option(help="How anchors are averaged: equal, or optimal if strict.")
-    ] = "equal",
-    covariance: Annotated[
-        str, typer.Option(help="Covariance for --method wald: information or sandwich.")
-    ] = "information",
-    bandwidth: Annotated[
-        float | None,
-        typer.Option(help="Of --method local, in spreads of the features; default: chosen."),
+    probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
+    method: Annotated[options.Method, option(TEST, "Which test.")] = "boundary",
+    settings: Annotated[
+        list[str] | None,
+        option(
+            TEST,
+            "Setting of the method, such as calibration=bootstrap for few rows (then draws=999, "
+            "seed=0); weights=optimal, covariance=sandwich; for local bandwidth=0.5, "
+            "kernel=tricube. Once for each.",
+            "NAME=VALUE",
+            "--set",
+        ),
     ] = None,
-    kernel: Annotated[
-        str, typer.Option(help="Of --method local: gaussian or tricube.")
-    ] = "gaussian",
-    calibration: Annotated[
-        Literal["asymptotic", "bootstrap"],
-        typer.Option(help="What z is compared with; bootstrap is slower and for few rows."),
-    ] = "asymptotic",
-    draws: Annotated[int, typer.Option(help="Draws of the bootstrap.")] = 999,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     alternative: options.Alternative = "two-sided",
-    positive: options.Positive = None,
-    weight: options.Weight = None,
-    group: options.Group = None,
-    significance: options.Significance = 0.05,
-    output_format: options.Format = "text",
-    gate: options.GateCondition = None,
-    margin: options.Margin = None,
+    output: options.GatedOptions,
     flips: Annotated[
         Path | None,
-        typer.Option(help="Write how likely each label is flipped, most likely first, as CSV."),
+        option(
+            OUTPUT, "Write how likely each label is flipped, most likely first, as CSV.", "FILE"
+        ),
     ] = None,
-    scheduler: options.Scheduler = None,
-    workers: options.Workers = None,
-    report: options.Report = None,
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
+
+    An expert names toss-ups: cases that are as likely of either class. Without any, see
+    evenodds elicit; for embeddings, trees or many columns, see evenodds line.
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
@@ -88,14 +83,14 @@ def run_test(
     from evenodds.cli.input import (
         check_label,
         data_and_anchors,
-        method_settings,
+        method_of,
+        not_toss_ups,
         read_audit,
         read_audited_rows,
-        split_names,
+        say_positive,
     )
     from evenodds.errors import InputError
     from evenodds.inference.asymmetry import METHODS, refuse_anchors_on_scores, run_on_rows
-    from evenodds.inference.bootstrap import Bootstrap
     from evenodds.inference.method import Known
 
     if audit is not None and true is not None:
@@ -107,9 +102,8 @@ def run_test(
     if sampled_by is not None and true is None:
         raise InputError("--sampled-by goes with --true, the column of true labels in DATA.")
     read = [*data, *(str(path) for path in (anchors, audit) if path is not None)]
-    others = [*read, *([] if flips is None else [str(flips)])]
-    wanted = Delivery(output_format, significance, others, report, gate, margin)
-    check_label(label, formula)
+    wanted = Delivery(output, [*read, *([] if flips is None else [str(flips)])])
+    check_label(table.label, table.formula)
     if probabilities is not None and (anchors is not None or anchor_column is not None):
         refuse_anchors_on_scores("--probabilities")
     evidence = (anchors, anchor_column, audit, true)
@@ -125,35 +119,22 @@ def run_test(
     with (
         data_and_anchors(
             data,
-            label,
+            table,
             anchors,
-            tolerances=(tolerance, shared_tolerance),
-            cluster=(scheduler, workers),
-            features=split_names(features),
-            formula=formula,
-            probabilities=probabilities,
+            error,
             anchor=anchor_column,
-            sample_weight=weight,
-            groups=group,
+            probabilities=probabilities,
             true=true,
-            positive=positive,
-            missing=missing,
         ) as (rows, known),
-        progress_bar("Bootstrap", wanted=calibration == "bootstrap") as progress,
+        progress_bar("Bootstrap", wanted="calibration=bootstrap" in (settings or ())) as progress,
     ):
-        settings = method_settings(
-            method,
-            weights=weights,
-            covariance=covariance,
-            calibration=calibration,
-            bootstrap=Bootstrap(draws, seed, progress),
-            bandwidth=bandwidth,
-            kernel=kernel,
-        )
         looked_up = None if audit is None else read_audit(audit)
         if true is not None:
             looked_up = read_audited_rows(data, true, rows, sampled_by or "random")
-        result = run_on_rows(rows, Known(known, looked_up), settings, alternative)
+        chosen = method_of(method, settings or (), progress)
+        result = run_on_rows(rows, Known(known, looked_up), chosen, alternative)
         if flips is not None:
             write_flips(flips, rows, result, looked_up)
+    one_sided, stated = alternative != "two-sided", not_toss_ups(known)
+    say_positive(rows, table.positive, one_sided=one_sided, stated=stated)
     deliver(result, wanted, name=name_data(data, rows.label_names[0]))

@@ -291,10 +291,14 @@ def write_anchors(path: Path, anchors: "pa.Table") -> None:
 
 
 def write_answers(path: Path, answers: Sequence[Answer], plan: SessionPlan) -> None:
-    """Write every standing answer, one a line, with expert, time and row number."""
+    """Write every standing answer, one a line, with expert, time and row number from 1."""
     said = {"negative": plan.negative, "positive": plan.positive}
     rows: list[dict[str, Any]] = [
-        {**asdict(answer), "answer": said.get(answer.verdict.value, answer.verdict.value)}
+        {
+            **asdict(answer),
+            "case": answer.case + 1,
+            "answer": said.get(answer.verdict.value, answer.verdict.value),
+        }
         for answer in answers
     ]
     if path.suffix.lower() == ".jsonl":

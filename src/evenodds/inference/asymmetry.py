@@ -11,14 +11,16 @@ from evenodds.errors import AnchorError, InputError
 from evenodds.inference.audit.as_evidence import Audit
 from evenodds.inference.boundary import Boundary, Joint, NoiseAware
 from evenodds.inference.local import Local
-from evenodds.inference.method import Known, Method, ignored_check
+from evenodds.inference.method import Known, Method, MethodName, ignored_check
 from evenodds.inference.noise_aware import FittedRows
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald
+from evenodds.rows.anchor_points import STATED
 from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
-from evenodds.rows.read import read_data
+from evenodds.rows.memory import as_frame
+from evenodds.rows.read import is_path, read_data
 from evenodds.rows.table_rows import Missing
 from evenodds.validation import FloatArray, join_quoted
 
@@ -81,10 +83,10 @@ CURVE_METHODS = {name: test for name, test in METHODS.items() if test.fits_curve
 def asymmetry_test(
     X: Any,
     y: Any,
-    anchors: Anchors | None = None,
+    anchors: Anchors | Any = None,
     *,
-    method: str | Method = "boundary",
-    alternative: str = "two-sided",
+    method: MethodName | Method = "boundary",
+    alternative: Alternative = "two-sided",
     positive: Any = None,
     sample_weight: ArrayLike | str | None = None,
     groups: ArrayLike | str | None = None,
@@ -109,8 +111,9 @@ def asymmetry_test(
         where their partitions are, tensors of torch and arrays of CuPy on their device.
     y : array-like of shape (n_rows,) or str
         The given labels: 0/1, -1/+1, bool or two strings; or the name of their column in X.
-    anchors : Anchors
-        Cases whose true posterior is about 1/2. They may be rows of X, but neither come with
+    anchors : Anchors, data frame or path
+        Cases whose true posterior is about 1/2; a frame or a file is read as ``Anchors(...)``
+        reads a file. They may be rows of X, but neither come with
         their labels nor be more than half of the rows.
     method : {"boundary", "joint", "local", "wald"} or Boundary, Joint, Local, Wald
         The test, by name or as a record of its settings.
@@ -247,12 +250,18 @@ def refuse_anchors_on_scores(option: str) -> NoReturn:
 
 
 def read_anchors(anchors: Any) -> Anchors | None:
-    """Refuse what is no set of anchors."""
-    if anchors is not None and not isinstance(anchors, Anchors):
-        raise AnchorError(
-            f"anchors is a {type(anchors).__name__}: wrap the points as evenodds.Anchors(points)."
-        )
-    return anchors
+    """Return anchors as they are, or from a data frame or a file; refuse anything else."""
+    if anchors is None or isinstance(anchors, Anchors):
+        return anchors
+    if is_path(anchors):
+        return Anchors(anchors)
+    frame = as_frame(anchors, "anchors")
+    if frame is not None:
+        stated = {name: frame[name].to_numpy() for name in STATED if name in frame.columns}
+        return Anchors(frame.drop([*stated]).to_native(), **stated)
+    raise AnchorError(
+        f"anchors is a {type(anchors).__name__}: wrap the points as evenodds.Anchors(points)."
+    )
 
 
 def _read_audit(audit: Any) -> Audit | None:
@@ -264,7 +273,7 @@ def _read_audit(audit: Any) -> Audit | None:
     return audit
 
 
-def read_method(method: str | Method) -> Method:
+def read_method(method: MethodName | Method) -> Method:
     """Return the settings behind a method's name."""
     if isinstance(method, Method):
         return method

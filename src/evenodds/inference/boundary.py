@@ -50,7 +50,7 @@ from evenodds.inference.results import AsymmetryTestResult, Diagnostic, Sketch
 from evenodds.model.bent_curve import fit_free_rates
 from evenodds.model.noisy_fit import NoisyFit, index_counts
 from evenodds.rows.base import Rows
-from evenodds.validation import FloatArray, check_choice
+from evenodds.validation import FloatArray, check_choice, signed
 
 # A z this small rejects at no level in use.
 UNLIKELY_TO_REJECT = 1.2
@@ -303,9 +303,9 @@ def reason_to_withhold(
     if left < CONTRADICTION:
         return None
     return (
-        f"labels and anchors contradict each other: asymmetries from {limits[0]:+.2f} to "
-        f"{limits[1]:+.2f} are all that these labels allow, and none of them fits; an anchor is "
-        "wrong, or the curve is not logistic"
+        f"labels and anchors contradict each other: asymmetries from {signed(limits[0], 2)} to "
+        f"{signed(limits[1], 2)} are all that these labels allow, and none of them fits; an anchor "
+        "is wrong, or the curve is not logistic"
     )
 
 

@@ -183,7 +183,7 @@ def leave_one_out_check(pvalues: dict[int, float]) -> Diagnostic:
         rejections = sum(pvalue < LEVEL for pvalue in pvalues.values())
         few = rejections < len(pvalues) / 2
         odd = (min if few else max)(pvalues, key=lambda anchor: pvalues[anchor])
-        message += f": one case can change the verdict (look at anchor {odd})."
+        message += f": one case can change the verdict (look at anchor {odd + 1})."
     else:
         message += ": no single case decides."
     return Diagnostic(name="leave one out", message=message, concern=mixed, statistic=high)
@@ -201,8 +201,8 @@ def range_check(rows: Rows, points: FloatArray) -> Diagnostic:
         anchor, column = (int(places[0]) for places in np.nonzero(outside))
         name = name_column(rows.feature_names, column)
         message = (
-            f"{count} of {len(points)} anchors lie outside the range of the data (anchor {anchor} "
-            f"in column {name}): there the curve is extrapolated."
+            f"{count} of {len(points)} anchors lie outside the range of the data (anchor "
+            f"{anchor + 1} in column {name}): there the curve is extrapolated."
         )
     return Diagnostic(
         name="range of the data", message=message, concern=count > 0, statistic=float(count)
@@ -302,7 +302,7 @@ def anchor_check(
         least.size,
         least.pvalue,
         doubt=f"The anchors do not lie where they say on one curve (p = {least.pvalue:.2g}); "
-        f"anchor {least.worst} is furthest from where the others put it, by {least.size:.1f} "
+        f"anchor {least.worst + 1} is furthest from where the others put it, by {least.size:.1f} "
         "standard errors. That anchor, the tolerance or the model is wrong.",
         fine=f"The anchors agree with one another (p = {least.pvalue:.2g}); a case of 0.9 among "
         "toss-ups would have been seen.",

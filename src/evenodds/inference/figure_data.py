@@ -59,7 +59,7 @@ def sketch_noise_aware(
         n_rows_seen=curve.rows.total_weight,
         anchors=anchors,
         bins=bins,
-        plane=_plane(curve, shape, points[[anchor.number for anchor in anchors]]),
+        plane=_plane(curve, shape, points[[anchor.number - 1 for anchor in anchors]]),
         noisy_boundary=boundary,
         between=None if boundary is None else between / curve.rows.total_weight,
     )
@@ -97,7 +97,7 @@ def spread_out(
         ranked = ranked[np.linspace(0, len(ranked) - 1, MOST_ANCHORS).round().astype(int)]
     return tuple(
         AnchorPosition(
-            number=int(number),
+            number=int(number) + 1,
             stated=float(stated[number]),
             posterior=float(posteriors[number]),
             standard_error=float(errors[number]),

@@ -151,7 +151,7 @@ def refuse_contradictions(anchors: Anchors, points: FloatArray) -> None:
         first = first_at.setdefault(point.tobytes(), number)
         if anchors.posterior[first] != anchors.posterior[number]:
             raise AnchorError(
-                f"anchors {first} and {number} are the same point, stated at "
+                f"anchors {first + 1} and {number + 1} are the same point, stated at "
                 f"{anchors.posterior[first]:g} and at {anchors.posterior[number]:g}, and strict: "
                 "they contradict each other. Leave one out, or give a tolerance."
             )
@@ -171,7 +171,7 @@ def line_check(line: AnchorLine, asymmetry: float) -> Diagnostic | None:
         "anchors and curve",
         statistic,
         pvalue,
-        doubt=f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst} is "
+        doubt=f"The anchors do not agree with each other (p = {pvalue:.2g}); anchor {worst + 1} is "
         "furthest off. That anchor or the tolerance is wrong, or flips depend on the features.",
         fine=f"The anchors agree with each other (p = {pvalue:.2g}).",
     )
@@ -225,13 +225,12 @@ def nearby_check(found: LocalPosteriors, n_features: int) -> Diagnostic:
     span = f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
     if low < enough:
         anchor = int(np.argmin(found.effective_rows))
-        verdict = (
-            f": few (anchor {anchor} has the fewest; {rows_needed(n_features)} are the least)."
-        )
+        needed = rows_needed(n_features)
+        verdict = f": few (anchor {anchor + 1} has the fewest; at least {needed} are needed)."
     elif fewest < enough:
         anchor = int(np.argmin(found.distinct_rows))
         verdict = (
-            f", but anchor {anchor} on {fewest:,.0f} distinct ones: the rest is weight, and "
+            f", but anchor {anchor + 1} on {fewest:,.0f} distinct ones: the rest is weight, and "
             "single rows of large weight decide."
         )
     else:

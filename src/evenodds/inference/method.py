@@ -7,7 +7,7 @@ the facts in `evenodds.inference.asymmetry.METHODS`.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from evenodds.validation import FloatArray, join_quoted
 
 if TYPE_CHECKING:
     from evenodds.inference.noise_aware import FittedRows
+
+MethodName = Literal["boundary", "joint", "local", "wald"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -190,10 +190,10 @@ class AnchorEquations:
         ends = (stated <= 0) | (stated >= 1)
         if ends.any():
             raise AnchorError(
-                f"posterior is {float(stated[np.argmax(ends)]):g} at anchor {int(np.argmax(ends))} "
-                "but this test needs them strictly between 0 and 1: a certain case says nothing "
-                "about where the boundary runs. Leave it out, or state a posterior you could bet "
-                "on, such as 0.9 with a tolerance of 0.05."
+                f"posterior is {float(stated[np.argmax(ends)]):g} at anchor "
+                f"{int(np.argmax(ends)) + 1} but this test needs them strictly between 0 and 1: a "
+                "certain case says nothing about where the boundary runs. Leave it out, or state a "
+                "posterior you could bet on, such as 0.9 with a tolerance of 0.05."
             )
         stretch = 1 / (stated * (1 - stated))
         if not np.abs(design).max() < FARTHEST_ANCHOR:

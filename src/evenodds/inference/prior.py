@@ -24,7 +24,7 @@ PANELS = 32
 TIE = 1e-7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PriorTestResult(Result):
     """Outcome of a test on the share of positive labels.
 

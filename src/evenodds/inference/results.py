@@ -16,13 +16,15 @@ from evenodds.inference.profile import (
     Profile,
     Reference,
 )
-from evenodds.validation import check_between, check_choice
+from evenodds.validation import check_between, check_choice, counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from evenodds.validation import FloatArray
 
 
 SCHEMA_VERSION = 3
@@ -92,7 +94,7 @@ class Result:
         Returns
         -------
         matplotlib.figure.Figure
-            No part of pyplot; ``savefig`` writes it as PNG, SVG or PDF.
+            A notebook shows it, without pyplot; ``savefig`` writes it as PNG, SVG or PDF.
         """
         figure: Figure = _presented(self, "figure", kind, significance=significance, margin=margin)
         return figure
@@ -131,6 +133,9 @@ class Result:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {_presented(self, 'headline')}>"
 
 
 def _presented(
@@ -222,7 +227,7 @@ class AnchorPosition:
     Attributes
     ----------
     number : int
-        Place among the anchors, counted from 0.
+        Place among the anchors, counted from 1.
     stated : float
         The expert's posterior.
     posterior : float
@@ -445,7 +450,7 @@ class Profiled(Result):
         return [frame_row(self, level)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AsymmetryTestResult(Profiled):
     """Outcome of a test for class-conditional label noise.
 
@@ -542,6 +547,69 @@ class AsymmetryTestResult(Profiled):
     n_audited: int = 0
     withheld: str | None = None
     versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    def flip_probability(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        formula: str | None = None,
+        probabilities: str | None = None,
+    ) -> "FloatArray":
+        """Return how likely each label is flipped, in the order of the rows; sort by it to relabel.
+
+        The clean curve is fitted anew with the flip rates of this test, as they were estimated:
+        their own error is not part of the answer.
+
+        Parameters
+        ----------
+        X, y : as for `asymmetry_test`
+            The data that were tested; they are not kept by the result.
+        sample_weight, formula, probabilities : as for `asymmetry_test`
+            As they were given there.
+
+        Raises
+        ------
+        InputError
+            If the method estimates no flip rates, these data could not tell, or the data have
+            other features than those tested.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import evenodds as eo
+        >>> rng = np.random.default_rng(7)
+        >>> true = rng.integers(0, 2, size=2000)
+        >>> X = rng.normal(size=(2000, 2)) + (2 * true - 1)[:, None]
+        >>> given = eo.ClassConditionalNoise(alpha=0.3, beta=0.1).flip(true, rng)
+        >>> result = eo.asymmetry_test(X, given, eo.Anchors([[1.0, -1.0], [-2.0, 2.0]]))
+        >>> likely = np.argsort(-result.flip_probability(X, given))[:100]
+        >>> bool(np.mean(given[likely] != true[likely]) > 0.9)  # nearly all of them are
+        True
+        """
+        from evenodds.model.robust import fit_robust
+        from evenodds.rows.read import read_data
+
+        if self.withheld or self.alpha is None or self.beta is None:
+            why = self.withheld or f"method {self.method!r} estimates none"
+            raise InputError(f"flip_probability needs flip rates: {why}.")
+        rows = read_data(
+            X,
+            y,
+            positive=self.positive,
+            sample_weight=sample_weight,
+            formula=formula,
+            probabilities=probabilities,
+        )
+        if rows.n_features != self.n_features:
+            raise InputError(
+                f"X has {counted(rows.n_features, 'feature')} but the test had {self.n_features}: "
+                "give the data that were tested."
+            )
+        block = rows.to_memory()
+        curve = fit_robust(rows, alpha=self.alpha, beta=self.beta)
+        return curve.flip_probability(block.features, block.labels)
 
     def smallest_margin(self, significance: float = 0.05) -> float:
         """Return the margin below which `equivalence` can show nothing with these anchors.

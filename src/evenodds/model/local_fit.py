@@ -452,7 +452,7 @@ def refuse_lonely(
     several = f"{int(lonely.sum())} of {len(lonely)} anchors have"
     raise AnchorError(
         f"{several if lonely.sum() > 1 else 'an anchor has'} fewer than {needed} effective rows "
-        f"nearby (anchor {worst} has {found.effective_rows[worst]:.1f} at bandwidth "
+        f"nearby (anchor {worst + 1} has {found.effective_rows[worst]:.1f} at bandwidth "
         f"{found.bandwidth:.2g}): leave such anchors out, {instead}, or collect rows like them."
     )
 

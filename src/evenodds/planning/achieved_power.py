@@ -12,6 +12,8 @@ from evenodds.validation import check_between
 # Sizes of z that the curve is traced at, up to this far beyond the critical value.
 TRACED = 80
 BEYOND = 3.5
+# How far beyond its critical value z lies where it is found four times out of five.
+USUAL = float(ndtri(0.8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +44,23 @@ def could_have_found(
 def power_curve(result: Profiled, *, significance: float = 0.05) -> PowerCurve:
     """Return how likely a test like this one is to find asymmetries of all sizes.
 
-    The power of which `could_have_found` is the inverse. It looks at how far z moves with the
-    hypothesised asymmetry, not at what was found.
+    The power of which `could_have_found` is the inverse, in the one direction that is harder to
+    find at a power of 0.8: the harder of both at every size would jump where the labels allow no
+    larger asymmetry in one of them. It looks at how far z moves with the hypothesised asymmetry,
+    not at what was found.
     """
     critical = _critical(result, significance)
     sizes, chances = [0.0], [significance]
-    if math.isfinite(critical):
+    marked = {side: _one_way(result, critical + USUAL, side) for side in _sides(result)}
+    known = {side: reach for side, reach in marked.items() if reach is not None}
+    if math.isfinite(critical) and known:
+        side = max(known, key=lambda one: known[one])
         for size in np.linspace(0, critical + BEYOND, TRACED + 1)[1:]:
-            reach = _reach(result, float(size))
-            if reach is not None and reach > sizes[-1]:
+            reach = _one_way(result, float(size), side)
+            if reach is not None and sizes[-1] < reach < 1:
                 other_side = ndtr(-size - critical) if result.alternative == "two-sided" else 0.0
                 sizes.append(reach)
-                chances.append(float(ndtr(size - critical) + other_side))
+                chances.append(max(float(ndtr(size - critical) + other_side), significance))
     return PowerCurve(tuple(sizes), tuple(chances))
 
 
@@ -69,14 +76,25 @@ def _reach(result: Profiled, size: float) -> float | None:
     Labels that lean to a positive asymmetry lift z above what lower asymmetries would give. Of a
     two-sided test the direction that is harder to find counts.
     """
+    reaches = [_one_way(result, size, side) for side in _sides(result)]
+    known = [reach for reach in reaches if reach is not None]
+    return None if not known or max(known) >= 1 else max(known)
+
+
+def _sides(result: Profiled) -> tuple[int, ...]:
+    """Return the directions that the test looks in."""
+    return {"greater": (-1,), "less": (1,), "two-sided": (-1, 1)}[result.alternative]
+
+
+def _one_way(result: Profiled, size: float, side: int) -> float | None:
+    """Return how far z reaches a size in one direction: 1 if nowhere on the scale.
+
+    None where the labels allow no such asymmetry, which then need not be found.
+    """
     profile = result.profile
     if not profile.asymmetries:
         return None  # nothing could be told at all
-    sides = {"greater": (-1,), "less": (1,), "two-sided": (-1, 1)}[result.alternative]
-    reaches = []
-    for side in sides:
-        end = profile.crossing(-side * size, side)
-        # An asymmetry that the labels do not allow need not be found.
-        if end is not None or abs(profile.allowed[max(side, 0)]) == 1:
-            reaches.append(1.0 if end is None else abs(end - profile.estimate))
-    return None if not reaches or max(reaches) >= 1 else max(reaches)
+    end = profile.crossing(-side * size, side)
+    if end is not None:
+        return abs(end - profile.estimate)
+    return 1.0 if abs(profile.allowed[max(side, 0)]) == 1 else None

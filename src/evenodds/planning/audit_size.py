@@ -210,7 +210,7 @@ class PlannedStratum:
     wrong: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuditSize(Result):
     """How many rows to audit.
 
@@ -387,11 +387,11 @@ def audit_size(
     noise: ClassConditionalNoise,
     *,
     prior: float | None = None,
-    sampled_by: str = "random",
+    sampled_by: SampledBy = "random",
     share: float | None = None,
     scores: ArrayLike | None = None,
     power: float = 0.8,
-    alternative: str = "two-sided",
+    alternative: Alternative = "two-sided",
     significance: float = 0.05,
     runs: int = 0,
     seed: int = 0,

@@ -37,7 +37,7 @@ FACTORS = (0.5, 1, 2, 4)
 PRECISION = 0.0005
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LinePlan(Result):
     """A line test to be: the one unknown worked out, and the power around it.
 

@@ -159,7 +159,7 @@ ANCHOR_FACTORS = (0.5, 1.0, 2.0, 4.0)
 MOST_SIMULATED_ROWS = 100_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan(Result):
     """A plan, complete: what was asked, the answer, and how far to trust it.
 

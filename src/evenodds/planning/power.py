@@ -25,7 +25,7 @@ from evenodds.planning.question import (
     read_question,
     settled,
 )
-from evenodds.validation import check_between
+from evenodds.validation import check_between, signed
 
 Unknown = Literal["rows", "anchors", "asymmetry", "power"]
 Planning = TypeVar("Planning", bound=Callable[..., Any])
@@ -263,7 +263,7 @@ def check_findable(noise: ClassConditionalNoise, alternative: Alternative) -> No
     wrong_way = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[alternative]
     if wrong_way * noise.asymmetry > 0:
         raise InputError(
-            f"alternative is {alternative!r} but beta - alpha is {noise.asymmetry:+g}: a "
+            f"alternative is {alternative!r} but beta − alpha is {signed(noise.asymmetry, 2)}: a "
             "one-sided test looks the other way."
         )
 

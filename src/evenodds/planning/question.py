@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.inference.asymmetry import read_method
-from evenodds.inference.method import Method
+from evenodds.inference.method import Method, MethodName
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import check_alternative
 from evenodds.noise import ClassConditionalNoise
@@ -120,8 +120,8 @@ class Question:
 class Settings(TypedDict, total=False):
     """The settings of a test that every plan takes, as `power` describes them."""
 
-    method: str | Method | None
-    alternative: str
+    method: MethodName | Method | None
+    alternative: Alternative
     tolerance: float
     shared_tolerance: float | None
     significance: float
@@ -131,8 +131,8 @@ class Settings(TypedDict, total=False):
 def read_question(
     design: Design,
     *,
-    method: str | Method | None = None,
-    alternative: str = "two-sided",
+    method: MethodName | Method | None = None,
+    alternative: Alternative = "two-sided",
     tolerance: float = 0.05,
     shared_tolerance: float | None = None,
     significance: float = 0.05,
@@ -141,7 +141,7 @@ def read_question(
     """Check what a plan is asked to go by."""
     chosen = design if isinstance(design, AnchorVariance) else find_world(design)
     summary = isinstance(chosen, AnchorVariance)
-    default = "wald" if summary else "boundary"
+    default: MethodName = "wald" if summary else "boundary"
     test = _check_settings(read_method(default if method is None else method))
     if summary and test.has_rates:
         raise InputError(

@@ -7,7 +7,7 @@ from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorT
 from evenodds.report import wording
 from evenodds.report.audit import DRAWN, INTERVALS, audit_assumptions
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
-from evenodds.validation import join_quoted
+from evenodds.validation import join_quoted, signed
 
 QUESTION: Final = "Who flips one class more often than the other?"
 ADJUSTED: Final = (
@@ -54,7 +54,7 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         formulas="annotator_formulas.html",
         python=_python(result),
         words=[
-            *wording.explained("Audit", *wording.NOISES),
+            *wording.explained("Audit", *wording.NOISES, *wording.RATES),
             ADJUSTED,
             *wording.explained(*wording.OUTCOMES),
         ],
@@ -115,9 +115,9 @@ def _tables(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
     rows = []
     for test in result.tests:
         one, interval = test.result, test.result.confidence_interval(view.level)
-        rates = f"{one.alpha:.3f}", f"{one.beta:.3f}", f"{one.asymmetry:+.3f}"
+        rates = f"{one.alpha:.3f}", f"{one.beta:.3f}", signed(one.asymmetry)
         pvalues = map(_short, (one.pvalue, test.holm, test.benjamini_hochberg))
-        bounds = f"{interval.low:+.2f} to {interval.high:+.2f}"
+        bounds = f"{signed(interval.low, 2)} to {signed(interval.high, 2)}"
         rows.append((str(test.annotator), f"{one.n_rows:,}", *rates, bounds, *pvalues))
     interval_name = f"{view.level:.0%} int."
     header = ("who", "rows", "alpha", "beta", "b - a", interval_name, "p", "Holm", "BH")
@@ -137,7 +137,7 @@ def _next_steps(named: list[AnnotatorTest]) -> list[str]:
     if not named:
         return [
             f"{wording.SMALLER} audit more rows of each annotator: audit_size, or "
-            "evenodds audit --plan, tells how many.",
+            "evenodds audit plan, tells how many.",
         ]
     return [
         "Look at the flipped rows of those named together with them: they may read the "

@@ -7,6 +7,7 @@ from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.report import wording
 from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, View, assumption
+from evenodds.validation import counted
 
 WITHHELD: Final = "these data cannot tell"
 NO_CURVE: Final = "fits no curve to all rows, only the labels around each anchor"
@@ -53,7 +54,15 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
         ],
         formulas="asymmetry_formulas.html",
         python=python_call(result),
-        words=wording.explained(*wording.NOISES, "Anchor, toss-up", *wording.OUTCOMES),
+        words=wording.explained(
+            *wording.NOISES,
+            *wording.RATES,
+            "Posterior",
+            "Anchor, toss-up",
+            "Tolerance",
+            *(["Audit"] if result.n_audited else []),
+            *wording.NUMBERS,
+        ),
         holds="counts of rows and where the toss-ups lie, no rows",
         pictures=_pictures(result),
     )
@@ -92,7 +101,7 @@ def next_steps(
     return [
         *doubts,
         f"Relabel: have an expert look again at rows labelled {less} that look like {more}; "
-        "evenodds test --flips flips.csv ranks them.",
+        "evenodds test --flips flips.csv or result.flip_probability(X, y) ranks them.",
         f"{wording.train_robustly()} from these labels; corrected_loss does the same for other "
         "losses (docs/robust.md).",
         "Drop: leave out the rows most likely flipped, if enough remain.",
@@ -106,8 +115,8 @@ def refused_margin(result: AsymmetryTestResult, margin: float, significance: flo
         return None
     wider = "" if smallest >= 1 else f"give a margin above {wording.rounded_up(smallest):g}, or "
     return (
-        f"--margin is {margin:g} but {result.n_anchors} anchors known to "
-        f"±{result.tolerance[1]:g} each and ±{result.shared_tolerance:g} together cannot show "
+        f"--margin is {margin:g} but {counted(result.n_anchors, 'anchor')} known to "
+        f"±{result.tolerance[1]:.2g} each and ±{result.shared_tolerance:.2g} together cannot show "
         f"that, however many rows there are: {wider}state surer anchors (--tolerance, "
         "--shared-tolerance)."
     )
@@ -135,8 +144,8 @@ def _assumptions(result: AsymmetryTestResult) -> list[Assumption]:
 
 # What a method needs of the curve, and the checks that speak to it.
 _LOGISTIC: Final = (
-    "The true posterior is logistic in the columns given. Where it levels off, that is flips and "
-    "nothing else; no check can tell.",
+    "The true posterior is logistic in the columns given. Where it levels off, that is taken "
+    "as flips; no check can tell.",
     "link",
 )
 _SHAPES: Final = {
@@ -154,7 +163,7 @@ _SHAPES: Final = {
 
 def python_call(result: AsymmetryTestResult) -> str:
     """Return the Python that repeats a test, given its rows and anchors."""
-    features = "1 feature" if result.n_features == 1 else f"{result.n_features} features"
+    features = counted(result.n_features, "feature")
     comments = [f"# X: {result.n_rows:,} rows of {features}; y: their labels"]
     if result.n_anchors:
         comments += [f"# points: the {result.n_anchors} toss-up cases", _anchors_call(result)]
@@ -299,8 +308,8 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
             shared = "Anchors near each other share the rows around them"
         reading = (
             f"Each row is a case {called}. The bar is where equal flips of both classes would "
-            f"leave it {100 * view.level:g} times out of 100; {put}. {shared}, so they lean "
-            "together: count on the last row, not on their number."
+            f"leave it {100 * view.level:g} times out of 100; {put}. {shared}, so they err "
+            "together: rely on the last row, not on their number."
         )
     return Caption(reading, " ".join(sentences))
 
@@ -340,9 +349,9 @@ def _boundary_caption(result: AsymmetryTestResult, view: View) -> Caption:
         "side of both lines."
     )
     reading = (
-        "Rows on the two features that matter most; a mark is as large as it has rows, and as "
-        "strong as their labels agree. The black line is where a case is truly undecided, the "
-        f"dashed one where its label is.{counted}"
+        "Rows on the two features that matter most; the size of a mark shows how many rows "
+        "it stands for, its strength how far their labels agree. The black line is where a case is "
+        f"truly undecided, the dashed one where its label is.{counted}"
     )
     if result.sketch.noisy_boundary is None or result.sketch.between is None:
         finding = (

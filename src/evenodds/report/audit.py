@@ -44,7 +44,7 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         ],
         formulas="audit_formulas.html",
         python=_python(result),
-        words=wording.explained("Audit", *wording.NOISES, *wording.OUTCOMES),
+        words=wording.explained("Audit", *wording.NOISES, *wording.RATES, *wording.NUMBERS),
         holds="counts of audited rows, no rows",
         pictures={
             "rates": SheetPicture("How often is either class flipped?", _rates_caption),
@@ -180,7 +180,7 @@ def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
         more = (
             "audit more groups, rather than more rows of these"
             if result.groupings
-            else "audit more rows: evenodds audit --plan --alpha A --beta B, or audit_size, tells "
+            else "audit more rows: evenodds audit plan --alpha A --beta B, or audit_size, tells "
             "how many"
         )
         return [
@@ -241,7 +241,7 @@ def _rates_caption(result: AuditTestResult, view: View) -> Caption:
         "Bars that overlap may still differ: the test looks at their difference."
     )
     finding = (
-        f"Of the true {result.positive!r} {100 * result.alpha:.1f} % are flipped, of the true "
-        f"{result.negative!r} {100 * result.beta:.1f} %."
+        f"Of the true {result.positive!r} {100 * result.alpha:.1f}% are flipped, of the true "
+        f"{result.negative!r} {100 * result.beta:.1f}%."
     )
     return Caption(reading, finding)

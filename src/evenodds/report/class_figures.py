@@ -41,6 +41,7 @@ from evenodds.report.style import (
     shade_margin,
 )
 from evenodds.report.wording import MOST_SHOWN, with_minus
+from evenodds.validation import signed
 
 # Asymmetries smaller than this all look pale, so that noise does not look like a finding.
 LEAST_REACH = 0.1
@@ -74,7 +75,7 @@ def pairs_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None:
                 _cell(panel, i, j, "", hatch="////", **hatched)
             else:
                 leans = frozenset((down, across)) in found
-                _cell(panel, i, j, f"{entry:+.2f}", bold=leans, facecolor=shades(norm(entry)))
+                _cell(panel, i, j, signed(entry, 2), bold=leans, facecolor=shades(norm(entry)))
                 if leans:
                     frame: Any = {"edgecolor": BLACK, "linewidth": 1.8, "zorder": 2}
                     corner = (j - 0.46, i - 0.46)
@@ -138,7 +139,7 @@ def splits_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None
         panel.set_xlim(-1, 1)
     panel.axvline(0, **DOTTED)
     name_rows(panel, [record.name for record in records])
-    name_axes(panel, "asymmetry: flips into the first side beyond those of even noise")
+    name_axes(panel, "Asymmetry: flips into the first side beyond those of even noise")
 
 
 @one_panel(height=4.5)
@@ -190,7 +191,7 @@ def line_figure(panel: Axes, result: LineTestResult, view: View) -> None:
     centre = (0.5, 0.5 + asymmetry / 2)
     panel.annotate("", centre, (0.5, 0.5), arrowprops=arrow)
     panel.annotate(
-        with_minus(f"half of {asymmetry:+.2f}"), (0.52, 0.5 + asymmetry / 4), color=RED, va="center"
+        f"half of {signed(asymmetry, 2)}", (0.52, 0.5 + asymmetry / 4), color=RED, va="center"
     )
     panel.annotate(f"beta {beta:.2f}", (0.0, beta), (4, -9), textcoords="offset points")
     panel.annotate(

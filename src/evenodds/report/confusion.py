@@ -26,7 +26,7 @@ def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
         verdict=_verdict(result, view),
         keys=(
             Key("Evidence against uniform noise", show_pvalue(result.pvalue), evidence),
-            Key("Wrong labels", f"{100 * result.noise_rate:.1f} %", f"of {result.n_rows:,} rows"),
+            Key("Wrong labels", f"{100 * result.noise_rate:.1f}%", f"of {result.n_rows:,} rows"),
         ),
         facts=[("rows", f"{result.n_rows:,}"), *matrix_facts(result)],
         tables=(matrix_table(result),),

@@ -131,7 +131,7 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
     interval = result.confidence_interval(1 - significance)
     return (
         f"{kept}: by the line, alpha = {result.alpha:.2f} and beta = {result.beta:.2f}, an "
-        f"asymmetry (beta - alpha) {wording.show_interval(interval)}."
+        f"asymmetry (beta − alpha) {wording.show_interval(interval)}."
     )
 
 
@@ -168,7 +168,7 @@ def _how_it_depends(result: ContourTestResult, significance: float) -> str:
 QUESTION: Final = "Which noise do these labels have?"
 
 WORDS: Final = [
-    *wording.explained(*wording.NOISES),
+    *wording.explained(*wording.NOISES, *wording.RATES, "Posterior", "Tolerance"),
     (
         "Noise that depends on the features",
         "Some cases are flipped more often than others of their class, such as the hard ones.",

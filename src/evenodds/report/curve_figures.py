@@ -155,8 +155,8 @@ def fit_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> None:
     if not plain:
         clean: Any = {"color": GREY, "linewidth": 0.9, "linestyle": "-."}
         panel.plot(across, expit(across), label="without any flips", **clean)
-        _draw_plateau(panel, beta, f"beta = {beta:.3f}", high, "right")
-        _draw_plateau(panel, 1 - alpha, f"1 − alpha = {1 - alpha:.3f}", low, "left")
+        _draw_plateau(panel, beta, f"beta = {beta:.1%}", high, "right")
+        _draw_plateau(panel, 1 - alpha, f"1 − alpha = {1 - alpha:.1%}", low, "left")
     observed = np.array([seen.observed for seen in bins])
     errors = [observed - [b.low for b in bins], [b.high for b in bins] - observed]
     seen_as = "labels seen, 95% interval"

@@ -18,6 +18,7 @@ from evenodds.report.sheet import (
     View,
     assumption,
 )
+from evenodds.validation import signed
 
 TEST: Final = "line test"
 SAID: Final = {"probability": "stated", "looked-up": "looked up"}
@@ -57,7 +58,9 @@ def line_sheet(result: LineTestResult, view: View) -> Sheet:
         ],
         formulas="line_formulas.html",
         python=_python(result),
-        words=wording.explained(*wording.NOISES, *wording.OUTCOMES),
+        words=wording.explained(
+            *wording.NOISES, *wording.RATES, "Score", "Stratum", "The line", *wording.NUMBERS
+        ),
         holds="counts of rows and means of answers in each stratum, no rows",
         pictures={}
         if result.withheld
@@ -221,8 +224,8 @@ def line_caption(result: LineTestResult, view: View) -> Caption:
     half = 50 * (result.asymmetry or 0.0)
     above = "above" if half >= 0 else "below"
     finding = (
-        f"The line passes {abs(half):.1f} points in 100 {above} the centre, so beta - alpha is "
-        f"{result.asymmetry:+.3f}."
+        f"The line passes {abs(half):.1f} points in 100 {above} the centre, so beta − alpha is "
+        f"{signed(result.asymmetry)}."
     )
     return Caption(reading, finding)
 
@@ -243,7 +246,7 @@ def line_plan_sheet(plan: LinePlan, view: View) -> Sheet:
         verdict=(
             f"{answer} {plan.n_cases:,} cases in {plan.n_strata} strata of these scores would find "
             f"flips of {plan.noise.alpha:.1%} of positives and {plan.noise.beta:.1%} of negatives "
-            f"(beta - alpha {plan.noise.asymmetry:+.3f}) with probability {plan.power:.2f}, at "
+            f"(beta − alpha {signed(plan.noise.asymmetry)}) with probability {plan.power:.2f}, at "
             f"level {plan.significance:g}."
         ),
         keys=(Key("Power", f"{plan.power:.2f}", TEST),),
@@ -255,8 +258,8 @@ def line_plan_sheet(plan: LinePlan, view: View) -> Sheet:
             ),
         ),
         trust=[
-            f"Answers are taken to vary by {plan.dispersion:g} of what yes and no would; an expert "
-            "who tells less finds less."
+            f"The variance of answers is taken as {plan.dispersion:g} times that of yes and no; an "
+            "expert who is less sure finds less."
             if plan.answers == "probability"
             else "Answers are taken to be the truth, looked up."
         ],

@@ -17,6 +17,7 @@ from evenodds.report.sheet import (
     View,
     assumption,
 )
+from evenodds.validation import signed
 
 
 def leaning_splits(result: MulticlassTestResult, view: View) -> list[SplitRecord]:
@@ -93,8 +94,8 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
 def _size(record: SplitRecord, level: float) -> str:
     """Write the asymmetry of a split with its interval."""
     interval = record.confidence_interval(level)
-    reach = f"{level:.0%} from {interval.low:+.3f} to {interval.high:+.3f}"
-    return f"{record.name}: {record.asymmetry:+.3f}, {reach}"
+    reach = f"{level:.0%} from {signed(interval.low)} to {signed(interval.high)}"
+    return f"{record.name}: {signed(record.asymmetry)}, {reach}"
 
 
 def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
@@ -105,8 +106,8 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
         if record.tested:
             interval = record.confidence_interval(view.level)
             shown += [
-                f"{record.asymmetry:+.3f}",
-                f"{interval.low:+.3f} to {interval.high:+.3f}",
+                signed(record.asymmetry),
+                f"{signed(interval.low)} to {signed(interval.high)}",
                 f"{record.alpha:.3f} / {record.beta:.3f}",
                 f"{record.null_ratio:g} : 1",
                 f"{record.adjusted_pvalue:.2g}",
@@ -204,11 +205,11 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
     strongest = result.surest_first[0]
     interval = strongest.confidence_interval(view.level)
     counted, wrong = f"{len(result.tested)} splits counted", 100 * (result.noise_rate or 0.0)
-    size = wording.with_minus(f"{strongest.asymmetry:+.3f}")
+    size = signed(strongest.asymmetry)
     return (
         Key("Evidence against even flips", wording.show_pvalue(result.pvalue), counted),
         Key(f"Strongest: {strongest.name}", size, wording.name_interval(interval)),
-        Key("Wrong labels, by estimate", f"{wrong:.1f} %", "over all classes"),
+        Key("Wrong labels, by estimate", f"{wrong:.1f}%", "over all classes"),
     )
 
 

@@ -8,6 +8,7 @@ from evenodds.planning.plan import Plan, RowsRange
 from evenodds.report.audit import DRAWN
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
 from evenodds.simulation.rejection import RejectionRate
+from evenodds.validation import signed
 
 # A formula this close to all of the simulation's interval is said to agree with it.
 CLOSE = 0.08
@@ -118,8 +119,8 @@ def plan_verdict(plan: Plan) -> str:
         with_what = f"{plan.n_rows:,} rows"
     return (
         f"{_answer(plan)} With {with_what}, flips of {plan.noise.alpha:.1%} of positives and "
-        f"{plan.noise.beta:.1%} of negatives (beta - alpha {plan.noise.asymmetry:+.3f}) would be "
-        f"found with probability {plan.power:.2f} by the {plan.method} test at level "
+        f"{plan.noise.beta:.1%} of negatives (beta − alpha {signed(plan.noise.asymmetry)}) would "
+        f"be found with probability {plan.power:.2f} by the {plan.method} test at level "
         f"{plan.significance:g}."
     )
 
@@ -131,8 +132,8 @@ def plan_checks(plan: Plan) -> list[str]:
         sentences.append(_range_explained(plan.rows_range))
     if plan.few_rows and not plan.corrected:
         sentences.append(
-            "Rows are few beside columns and noise, where the formula promises too much: --runs "
-            "corrects it by simulation."
+            "There are few rows for so many columns and so much noise, where the formula is too "
+            "optimistic: --runs corrects it by simulation."
         )
     if plan.simulated is not None:
         sentences.append(f"Simulated power: {_show(plan.simulated)}, {_agreement(plan)}.")
@@ -186,8 +187,8 @@ def _range(plan: Plan) -> str:
 def _range_explained(rows: RowsRange) -> str:
     """Say where the range of rows comes from, and what to make of it."""
     found = (
-        f"The pilot knows the curve only so well: the interval is from {rows.pilots} pilots of its "
-        "size, simulated from its own fit"
+        f"The pilot estimates the curve with error: the interval comes from {rows.pilots} "
+        "simulated pilots of the same size"
     )
     if rows.high is None:
         return f"{found}; some of them find no number of rows enough. Collect a larger pilot."
@@ -243,8 +244,8 @@ def _audit_size_found(plan: AuditSize, drawn: str) -> str:
     return (
         f"Audit {plan.n_rows:,} rows: {plan.n_positive:,} {drawn} positive and "
         f"{plan.n_negative:,} {drawn} negative. Flips of {plan.alpha:.1%} of positives and "
-        f"{plan.beta:.1%} of negatives (beta - alpha {plan.beta - plan.alpha:+.3f}) are then found "
-        f"with probability {plan.power:.2f} at level {plan.significance:g}."
+        f"{plan.beta:.1%} of negatives (beta − alpha {signed(plan.beta - plan.alpha)}) are then "
+        f"found with probability {plan.power:.2f} at level {plan.significance:g}."
     )
 
 
@@ -262,10 +263,10 @@ def _audit_size_checks(plan: AuditSize) -> list[str]:
             else "unlike the formula: go by this"
         )
         sentences.append(
-            f"Simulated power: {plan.simulated_power:.2f} (95 % interval {low:.2f} to {high:.2f}), "
+            f"Simulated power: {plan.simulated_power:.2f} (95% interval {low:.2f} to {high:.2f}), "
             f"{agreement}."
         )
     sentences.append(
-        "It holds for rows drawn as said; suspicious rows first would tell nothing of the rest."
+        "It holds for rows drawn as described; suspicious rows first would say nothing of the rest."
     )
     return sentences

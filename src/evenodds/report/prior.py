@@ -3,6 +3,7 @@
 from evenodds.inference.prior import PriorTestResult
 from evenodds.report.sheet import Assumption, Key, Sheet, View
 from evenodds.report.wording import explained, repeat_call, show_pvalue
+from evenodds.validation import signed
 
 
 def prior_sheet(result: PriorTestResult, view: View) -> Sheet:
@@ -42,7 +43,10 @@ def prior_sheet(result: PriorTestResult, view: View) -> Sheet:
                 f"prior_standard_error={result.prior_standard_error!r}",
             ],
         ),
-        words=explained("Flip", "Uniform noise"),
+        words=explained(
+            *("Flip", "Uniform noise", "alpha, beta", "Asymmetry"),
+            *(["p-value"] if result.null == "uniform" else []),  # whose words are of equal flips
+        ),
         holds="two counts and a share, no rows",
     )
 
@@ -63,5 +67,5 @@ def _facts(result: PriorTestResult) -> list[tuple[str, str]]:
     if result.noise_rate is not None:
         lines.append(("noise rate", f"{result.noise_rate:.3f}, if the noise is uniform"))
     if result.asymmetry is not None:
-        lines.append(("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"))
+        lines.append(("asymmetry", f"beta − alpha = {signed(result.asymmetry)}"))
     return lines

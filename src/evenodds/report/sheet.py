@@ -91,8 +91,8 @@ class View:
 
     @property
     def percent(self) -> str:
-        """The level in words, as ``5 %``, which no line breaks."""
-        return f"{100 * self.significance:g}\N{NO-BREAK SPACE}%"
+        """The level in words, as ``5%``."""
+        return f"{100 * self.significance:g}%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +238,7 @@ _WRITERS: Final = {
 }
 _WAYS: Final = {
     "text": "sheet.describe",
+    "headline": "sheet.headline_of",
     "figure": "html.draw_titled",
     "page": "html.write_report",
     "notebook": "html.first_section",
@@ -261,6 +262,11 @@ def _load(name: str) -> Any:
 
 
 WIDTH = 88
+
+
+def headline_of(sheet: Sheet) -> str:
+    """Return the answer in a line."""
+    return sheet.headline
 
 
 def describe(sheet: Sheet) -> str:

@@ -5,6 +5,8 @@ Colours are those of Okabe and Ito, told apart by colour-blind readers; where co
 meaning, a line style, a label or a number carries it too.
 """
 
+import io
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -27,7 +29,7 @@ Share = bool | Literal["row"]
 # Inches across: a page's text column.
 COLUMN_WIDTH: Final = 6.5
 # Inches across a figure that must stay readable on a phone.
-NARROW_WIDTH: Final = 4.4
+NARROW_WIDTH: Final = 3.7
 
 BLACK: Final = "#000000"
 ORANGE: Final = "#E69F00"
@@ -54,6 +56,10 @@ PALETTE: Final = {
 }
 # A line that guides the eye.
 DOTTED: Final[Any] = {"color": GREY, "linewidth": 0.7, "linestyle": ":", "zorder": 0}
+# Letters in a line of an axis' name.
+LETTERS_ACROSS: Final = 46
+# Dots of a screen for an inch of a figure.
+SCREEN_DPI: Final = 96
 # Inches a row of names takes, and the axis and legend below all of them.
 ROW_HEIGHT: Final = 0.21
 REST_HEIGHT: Final = 1.25
@@ -102,6 +108,17 @@ def in_house_style(draw: Callable[P, R]) -> Callable[P, R]:
     return drawing
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows without any magic."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Return the picture, sharp on screens of twice the usual density, and its size."""
+        drawn = io.BytesIO()
+        self.savefig(drawn, format="png", dpi=2 * SCREEN_DPI, metadata=_NO_METADATA["png"])
+        width, height = (round(SCREEN_DPI * size) for size in self.get_size_inches())
+        return drawn.getvalue(), {"width": width, "height": height}
+
+
 @in_house_style
 def new_figure(
     rows: int = 1,
@@ -116,7 +133,7 @@ def new_figure(
 
     The figure is no part of pyplot: nothing has to be closed, and no window appears.
     """
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = ShownFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes: NDArray[Any] = figure.subplots(
         rows, columns, squeeze=False, sharex=share_x, sharey=share_y
@@ -199,9 +216,9 @@ def one_panel(
 
 
 def name_axes(panel: Axes, across: str, up: str = "") -> None:
-    """Name both axes, and put few numbers on the first."""
+    """Name both axes, the first in lines that fit, and put few numbers on it."""
     panel.locator_params(axis="x", nbins=6)
-    panel.set_xlabel(across)
+    panel.set_xlabel(textwrap.fill(across, LETTERS_ACROSS))
     panel.set_ylabel(up)
 
 

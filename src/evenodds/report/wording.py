@@ -8,10 +8,12 @@ import math
 from dataclasses import asdict
 from typing import Any, Final
 
+from evenodds.anchors import tolerance_words
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult, Profiled
 from evenodds.planning.achieved_power import could_have_found
 from evenodds.report.sheet import Caption, Key, SheetPicture, View
+from evenodds.validation import counted, signed
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
@@ -38,14 +40,13 @@ def verdict(result: Profiled, significance: float = 0.05) -> str:
         sentences = [
             f"Not that way round ({show_pvalue(result.pvalue)}): {_asked_about(result)}, but the "
             "labels lean the other way.",
-            f"Asymmetries (beta - alpha) {show_interval(interval)} fit them; a two-sided test says "
+            f"Asymmetries (beta − alpha) {show_interval(interval)} fit them; a two-sided test says "
             "whether equal flips do.",
         ]
     else:
         sentences = [
             f"Uniform noise is not rejected ({show_pvalue(result.pvalue)}).",
-            f"{NOT_SHOWN} both classes are flipped equally often: "
-            f"asymmetries (beta - alpha) {show_interval(interval)} fit these labels too.",
+            f"{NOT_SHOWN} both classes are flipped equally often: {_possible(result, interval)}.",
             _could_have_found(result, significance),
         ]
         if is_doubted(result):
@@ -135,7 +136,7 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     """Write an interval, saying in words where it has no bound."""
     if max(abs(interval.low), abs(interval.high)) < 0.05:
         digits = max(digits, 3)  # two would show a narrow one as -0.00 to +0.01
-    low, high = f"{interval.low:+.{digits}f}", f"{interval.high:+.{digits}f}"
+    low, high = signed(interval.low, digits), signed(interval.high, digits)
     if interval.low_is_limit and interval.high_is_limit:
         return "of any size and sign"
     if interval.low_is_limit:
@@ -147,7 +148,7 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
 
 def name_interval(interval: ConfidenceInterval) -> str:
     """Write an interval with its level, for a page."""
-    return f"{100 * interval.level:g}% interval {with_minus(show_interval(interval))}"
+    return f"{100 * interval.level:g}% interval {show_interval(interval)}"
 
 
 def interval_in_full(interval: ConfidenceInterval) -> str:
@@ -193,8 +194,32 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
         few, many, bounded = interval.low, interval.high, not interval.high_is_limit
     if few < 0.005:
         return ""  # nothing to count: the interval reaches down to none
-    count = f"about {100 * few:.0f} to {100 * many:.0f}" if bounded else f"at least {100 * few:.0f}"
-    return f"Of every 100, {count} more true {more} are flipped than true {less}."
+    count = f"{100 * few:.0f} to {100 * many:.0f}" if bounded else f"at least {100 * few:.0f}"
+    if result.alpha is None or result.beta is None:
+        return f"Of every 100, about {count} more true {more} are flipped than true {less}."
+    rates = (100 * result.alpha, 100 * result.beta)[:: 1 if result.statistic < 0 else -1]
+    return (
+        f"Of every 100 that are truly {more}, about {rates[0]:.0f} are labelled {less}; of every "
+        f"100 truly {less}, about {rates[1]:.0f} are labelled {more}. The difference is {count} in "
+        "100."
+    )
+
+
+def _possible(result: Profiled, interval: ConfidenceInterval) -> str:
+    """Say which differences the labels do not rule out, either way, in cases out of a hundred."""
+    positive, negative = show_label(result.positive), show_label(result.negative)
+
+    def many(size: float, is_limit: bool) -> str:
+        count = f"{100 * size:.0f}" if size >= 0.01 else f"{100 * size:.1f}"
+        return "any number" if is_limit else f"up to {count}"
+
+    if interval.low_is_limit and interval.high_is_limit:
+        return "differences of any size and sign fit these labels too"
+    return (
+        f"of every 100, {many(-interval.low, interval.low_is_limit)} more true {positive} than "
+        f"true {negative} could be flipped, or {many(interval.high, interval.high_is_limit)} more "
+        f"true {negative} than true {positive}"
+    )
 
 
 def _overstates(result: Profiled) -> bool:
@@ -211,11 +236,9 @@ def _could_have_found(result: Profiled, significance: float) -> str:
     reach = could_have_found(result, power=0.8, significance=significance)
     if reach is None:
         return HARDLY
-    size = {"two-sided": f"{reach:.2f}", "greater": f"{reach:+.2f}", "less": f"{-reach:+.2f}"}
-    return (
-        f"An asymmetry of about {size[result.alternative]} would have been found four times out of "
-        "five."
-    )
+    size = f"{100 * reach:.0f}" if reach >= 0.01 else f"{100 * reach:.1f}"
+    way = "" if result.alternative == "two-sided" else ", the way that was asked about,"
+    return f"A difference of about {size} in 100{way} would have been found four times out of five."
 
 
 def is_doubted(result: Any) -> bool:
@@ -255,19 +278,39 @@ ALTERNATIVES: Final = {
 
 GLOSSARY: Final = {
     "Flip": "A label that is not the true class.",
-    "Uniform noise": "Labels of both classes are flipped equally often. Labels may be very noisy "
-    "and still be so.",
+    "Uniform noise": "Labels of both classes are flipped equally often, however often that is.",
     "Class-conditional noise": "One class is flipped more often than the other. What is learned "
     "from such labels is biased.",
-    "Anchor, toss-up": "A case where an expert who knows the truth could not tell the class.",
+    "Anchor, toss-up": "A case that an expert calls as likely of either class.",
     "Not rejected": "The labels do not speak against equal flips. It never means that flips are "
     "equal: see which asymmetries remain possible.",
     "p-value": "How often equal flips alone would give a result at least this far out. It is not "
     "the probability that flips are equal.",
     "Audit": "A sample of rows whose true class was looked up.",
+    "Posterior": "The probability that a case with these features is truly positive.",
+    "alpha, beta": "Flip rates: the shares of true positives and of true negatives whose label is "
+    "wrong.",
+    "Asymmetry": "beta − alpha. At −0.20, 20 more in 100 of the positives are flipped than of the "
+    "negatives.",
+    "Tolerance": "How far a stated posterior may be off, either way. The shared tolerance is an "
+    "error that all anchors have in common, which more anchors do not average out.",
+    "Interval": "The asymmetries that the test does not reject. At 95%, such intervals hold the "
+    "true one about 95 times out of 100.",
+    "Equivalence, margin": "A test that shows the asymmetry to be smaller than a margin: the size "
+    "that you call harmless.",
+    "Power": "How often a test finds an asymmetry that is there.",
+    "z": "How far the labels are from equal flips, in standard errors; beyond about ±2 equal flips "
+    "are rejected at 5%.",
+    "Score": "A model's probability that the given label is positive, of a row that it was not "
+    "fitted to.",
+    "Stratum": "Rows of similar score.",
+    "The line": "Where flips depend on the class alone, the share of positive labels is a straight "
+    "line in the share truly positive, from beta at 0 to 1 − alpha at 1.",
 }
 NOISES: Final = ("Flip", "Uniform noise", "Class-conditional noise")
+RATES: Final = ("alpha, beta", "Asymmetry")
 OUTCOMES: Final = ("Not rejected", "p-value")
+NUMBERS: Final = ("z", *OUTCOMES, "Interval", "Equivalence, margin", "Power")
 NOT_ON_FEATURES: Final = "A flip depends on the true class alone, not on the features."
 CHOSEN_BLINDLY: Final = "Anchors were chosen without a look at the labels, or at a model of them."
 INDEPENDENT: Final = "Rows are independent of each other, or groups of them are named."
@@ -281,12 +324,7 @@ def explained(*terms: str) -> list[tuple[str, str]]:
 
 def known_to(result: Any) -> str:
     """Say how well the anchors of a result are known: each, and all together."""
-    (low, high), shared = result.tolerance, result.shared_tolerance
-    if high == 0 and shared == 0:
-        return "taken as exact"
-    own = f"±{low:g}" if low == high else f"±{low:g} to ±{high:g}"
-    how = "by default" if result.shared_is_default else "as stated"
-    return f"tolerance {own}, shared {f'±{shared:g}' if shared else 'none'} ({how})"
+    return tolerance_words(result.tolerance, result.shared_tolerance, result.shared_is_default)
 
 
 def label_fact(result: Any) -> tuple[str, str]:
@@ -296,18 +334,23 @@ def label_fact(result: Any) -> tuple[str, str]:
 
 def rows_fact(result: Any) -> tuple[str, str]:
     """Say how many rows and features there are."""
-    return "rows", f"{result.n_rows:,} with {result.n_features} features"
+    return "rows", f"{result.n_rows:,} with {counted(result.n_features, 'feature')}"
 
 
 def profile_facts(result: Profiled, view: View) -> list[tuple[str, str]]:
     """Return statistic, estimate and interval, as far as they are not withheld."""
     lines = [("alternative", ALTERNATIVES[result.alternative])]
     if not is_withheld(result, view.significance):
-        lines.append(("statistic", f"z = {result.statistic:.3f}, {show_pvalue(result.pvalue)}"))
+        lines.append(
+            (
+                "statistic",
+                f"z = {with_minus(f'{result.statistic:.3f}')}, {show_pvalue(result.pvalue)}",
+            )
+        )
     if not result.withheld:
         interval = result.confidence_interval(view.level)
         lines += [
-            ("asymmetry", f"beta - alpha = {result.asymmetry:+.3f}"),
+            ("asymmetry", f"beta − alpha = {signed(result.asymmetry)}"),
             ("", interval_in_full(interval)),
         ]
     return lines
@@ -321,8 +364,8 @@ def equivalence_fact(result: Profiled, view: View) -> tuple[str, str]:
 
 def asymmetry_key(estimate: float | None, interval: ConfidenceInterval, aside: str = "") -> Key:
     """Return the estimate with its interval, for a reader in a hurry."""
-    shown = with_minus(f"{estimate:+.3f}")
-    return Key("Asymmetry, beta − alpha", shown, f"{name_interval(interval)}{aside}")
+    shown = f"{name_interval(interval)}{aside}"
+    return Key("Asymmetry, beta − alpha", signed(estimate), shown)
 
 
 def profile_keys(
@@ -337,10 +380,11 @@ def profile_keys(
     keys = (evidence, asymmetry_key(result.asymmetry, interval, aside))
     if result.alpha is None or result.beta is None:
         return keys
-    shares = f"{100 * result.alpha:.1f} % / {100 * result.beta:.1f} %"
+    shares = f"{100 * result.alpha:.1f}% / {100 * result.beta:.1f}%"
+    positive, negative = show_label(result.positive), show_label(result.negative)
     return (
         *keys,
-        Key(flipped, shares, f"of true {result.positive!r} / of true {result.negative!r}"),
+        Key(flipped, shares, f"alpha, of true {positive} / beta, of true {negative}"),
     )
 
 
@@ -370,7 +414,7 @@ def evidence_caption(result: Profiled, view: View) -> Caption:
         "The square, at no asymmetry, is the test."
     )
     finding = (
-        f"The best fit is {result.profile.estimate:+.3f}; asymmetries "
+        f"The best fit is {signed(result.profile.estimate)}; asymmetries "
         f"{show_interval(interval, 3)} are not rejected. That the asymmetry is smaller than "
         f"{view.margin:g} in size {within} ({show_pvalue(shown.pvalue)})."
     )
@@ -387,8 +431,8 @@ def power_caption(result: Profiled, view: View) -> Caption:
         "may well be missed."
     )
     reading = (
-        "How often a test as sharp as this one rejects, if the true asymmetry is as large as the "
-        "axis says. It tells how sharp the test is, and nothing about what it found."
+        "How often a test as precise as this one rejects, by the size of the true asymmetry. It "
+        "says how precise the test is, and nothing about what it found."
     )
     return Caption(reading, finding)
 

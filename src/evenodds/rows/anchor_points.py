@@ -91,7 +91,7 @@ def read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
         where = repr(names[column]) if names is not None else column
         raise AnchorError(
             f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
-            f"{row}, column {where}: an anchor needs every feature."
+            f"{row + 1}, column {where}: an anchor needs every feature."
         )
     return matrix, names
 
@@ -123,7 +123,7 @@ def _encoded(given: "pa.Table", encoding: Encoding) -> FloatArray:
         if missing.any():
             raise AnchorError(
                 f"anchors has {int(missing.sum())} missing value(s) in column {name!r}, the first "
-                f"at anchor {int(np.argmax(missing))}: an anchor needs every feature."
+                f"at anchor {int(np.argmax(missing)) + 1}: an anchor needs every feature."
             )
     try:
         features = encoding.features(batch, "anchors")
@@ -133,7 +133,7 @@ def _encoded(given: "pa.Table", encoding: Encoding) -> FloatArray:
     if infinite.any():
         anchor, place = (int(places[0]) for places in np.nonzero(infinite))
         raise AnchorError(
-            f"{encoding.feature_names[place]} is {features[anchor, place]} at anchor {anchor}: "
+            f"{encoding.feature_names[place]} is {features[anchor, place]} at anchor {anchor + 1}: "
             "an anchor needs finite features."
         )
     return features
@@ -184,9 +184,11 @@ def refuse_holes(table: "pa.Table", columns: Sequence[str], called: object) -> N
     for name in columns:
         missing = is_missing_in(table[name].combine_chunks())
         if missing.any():
+            count = int(missing.sum())
             raise AnchorError(
-                f"column {name!r} of {called} has {int(missing.sum())} missing value(s), the first "
-                f"in row {int(np.argmax(missing))}: fill it in, or leave that anchor out."
+                f"column {name!r} of {called} has {count} missing value{'s' if count > 1 else ''}, "
+                f"the first at anchor {int(np.argmax(missing)) + 1} of {len(missing)}: fill it in, "
+                "or leave that anchor out."
             )
 
 

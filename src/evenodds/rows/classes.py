@@ -156,10 +156,9 @@ def _check_counts(codes: NDArray[np.intp], names: tuple[Any, ...], name: str) ->
     """Refuse a class seen once: nothing can be learned of where it lies."""
     once = np.flatnonzero(np.bincount(codes) == 1)
     if len(once):
-        row = np.flatnonzero(codes == once[0])[0]
         raise InputError(
-            f"label {names[once[0]]!r} is seen once in {name}, in row {row}: merge it with "
-            "another class, or drop the row."
+            f"label {names[once[0]]!r} is seen once in {name}: merge it with another class, or "
+            "drop its row."
         )
 
 

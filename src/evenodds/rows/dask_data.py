@@ -285,7 +285,7 @@ def read_files(sources: Sequence[str], reading: Reading) -> DaskRows:
     if STDIN in sources:
         raise InputError(
             "standard input can be read here only: save it where every worker can read it, or "
-            "leave out --scheduler and --workers."
+            "leave out --workers."
         )
     # A worker has a working directory of its own.
     paths = paths_of([os.path.abspath(source) for source in sources])
@@ -302,8 +302,7 @@ def _opened(paths: Sequence[Path], reading: Reading) -> Table:
     for path in paths:
         if path.suffix.lower() == ".npz":
             raise InputError(
-                f"{path} cannot be read in parts: save it as Parquet, or leave out --scheduler and "
-                "--workers."
+                f"{path} cannot be read in parts: save it as Parquet, or leave out --workers."
             )
     return reading.open(paths[0] if len(paths) == 1 else list(paths))
 

@@ -349,36 +349,43 @@ MEMORY = {"MALLOC_TRIM_THRESHOLD_": 64 * 2**20, "MALLOC_MMAP_THRESHOLD_": 32 * 2
 
 
 @contextmanager
-def workers(scheduler: str | None = None, n_workers: int | None = None) -> Iterator[bool]:
+def workers(named: str | int | None = None) -> Iterator[bool]:
     """Have Dask run on these workers while inside, and tell whether there are any.
 
     Parameters
     ----------
-    scheduler : str, optional
-        Address of a running scheduler, such as ``tcp://host:8786``.
-    n_workers : int, optional
-        How many processes to start on this machine, with one thread each.
+    named : str or int, optional
+        How many processes to start on this machine, with one thread each; or the address of a
+        running scheduler, such as ``tcp://host:8786``.
     """
-    if scheduler is None and n_workers is None:
+    if named is None:
         yield False
         return
-    if scheduler is not None and n_workers is not None:
-        raise InputError("give --scheduler or --workers, not both.")
     try:
         import distributed  # noqa: F401 - an extra, and slow to load
     except ImportError:
         raise MissingExtraError(
-            "--scheduler and --workers need the 'dask' extra: install evenodds[dask], or leave "
-            "them out."
+            "--workers needs the 'dask' extra: install evenodds[dask], or leave it out."
         ) from None
-    if scheduler is not None:
-        with _answering(scheduler) as client:
-            _check_workers(client, scheduler)
+    if ":" in str(named):
+        with _answering(str(named)) as client:
+            _check_workers(client, str(named))
             yield True
         return
-    count = check_whole(n_workers, "--workers", at_least=1, at_most=MOST_WORKERS)
-    with ending_for_certain(), _started(count):
+    with ending_for_certain(), _started(_count(named)):
         yield True
+
+
+def _count(named: str | int) -> int:
+    """Return how many processes are asked for."""
+    try:
+        count = int(named)
+    except ValueError:
+        raise InputError(
+            f"--workers is {named!r} but must be a number of processes, or the address of a "
+            "scheduler, as tcp://host:8786."
+        ) from None
+    return check_whole(count, "--workers", at_least=1, at_most=MOST_WORKERS)
 
 
 @contextmanager
@@ -427,14 +434,14 @@ def _answering(scheduler: str) -> "Client":
         return Client(scheduler, timeout=SECONDS_TO_ANSWER)
     except ValueError as error:
         refusal = InputError(
-            f"--scheduler {scheduler} is no address ({error}): write it as tcp://host:8786."
+            f"--workers {scheduler} is no address ({error}): write it as tcp://host:8786."
         )
     except OSError as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         refusal = ClusterError(
             f"no Dask scheduler answers at {scheduler} within {SECONDS_TO_ANSWER} seconds "
-            f"({reason}): check the address and that it runs, or use --workers for processes on "
-            "this machine."
+            f"({reason}): check the address and that it runs, or give --workers a number, for "
+            "processes on this machine."
         )
     # A client that never got through closes itself when it is collected. By chance that may be
     # while another one starts, which holds the lock that closing waits for; so it is done now.

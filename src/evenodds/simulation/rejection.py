@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from evenodds.errors import EvenoddsError, ImprecisionWarning, InputError
 from evenodds.inference.asymmetry import null_statistic, read_method
-from evenodds.inference.method import Method
+from evenodds.inference.method import Method, MethodName
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.null_fits import equal_weights
 from evenodds.inference.profile import Alternative, pvalue_of
@@ -159,8 +159,8 @@ def rejection_rate(
     *,
     n_rows: int,
     n_anchors: int,
-    method: str | Method | OwnTest = "boundary",
-    alternative: str = "two-sided",
+    method: MethodName | Method | OwnTest = "boundary",
+    alternative: Alternative = "two-sided",
     tolerance: float = 0.05,
     shared_tolerance: float | None = None,
     significance: float = 0.05,

@@ -27,7 +27,7 @@ def written(tmp_path_factory):
 
 
 def test_every_row_is_listed_once(written):
-    assert sorted(int(row["row"]) for row in written) == list(range(worlds.N_ROWS))
+    assert sorted(int(row["row"]) for row in written) == list(range(1, worlds.N_ROWS + 1))
 
 
 def test_the_likeliest_flips_come_first(written):

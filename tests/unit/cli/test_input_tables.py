@@ -139,7 +139,7 @@ def test_flips_of_a_table_with_anchors_keep_the_rows_of_the_file(command, files,
     line = f"test {files}/rows.csv --label lost --features age,dose --anchor-column flag"
     assert command(line, f"--flips {tmp_path}/flips.csv").exit_code == 0
     written = pd.read_csv(tmp_path / "flips.csv")
-    assert sorted(written["row"]) == list(range(5, 300))
+    assert sorted(written["row"]) == list(range(6, 301))
 
 
 def test_a_truncated_parquet_file_is_refused(command, files, anchors, tmp_path):

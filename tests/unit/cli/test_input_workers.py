@@ -1,4 +1,4 @@
-"""`evenodds test --workers` and `--scheduler`: the same numbers, and exit codes."""
+"""`evenodds test --workers`, a number or an address: the same numbers, and exit codes."""
 
 import logging
 
@@ -33,13 +33,13 @@ def arguments(files, anchors):
 @pytest.mark.parametrize("kind", ["parquet", "csv", "tsv"])
 def test_a_running_cluster_gives_the_numbers_of_this_process(document, scheduler, arguments, kind):
     alone = document(arguments(kind))
-    found = document(arguments(kind), f"--scheduler {scheduler}")
+    found = document(arguments(kind), f"--workers {scheduler}")
     assert found["statistic"] == pytest.approx(alone["statistic"], rel=1e-10)
 
 
 def test_columns_that_mark_anchors_are_read_by_workers(document, scheduler, files):
     line = f"test {files}/rows.parquet --features age,dose --label diagnosis --anchor-column stated"
-    alone, found = document(line), document(line, f"--scheduler {scheduler}")
+    alone, found = document(line), document(line, f"--workers {scheduler}")
     assert found["statistic"] == pytest.approx(alone["statistic"], rel=1e-10)
 
 
@@ -51,13 +51,13 @@ def test_processes_of_this_machine_leave_only_the_answer(shell, arguments):
 
 def test_a_scheduler_out_of_reach_is_bad_input(command, arguments, monkeypatch):
     monkeypatch.setattr(dask_sums, "SECONDS_TO_ANSWER", 0.5)
-    done = command(arguments("csv"), "--scheduler tcp://127.0.0.1:1")
+    done = command(arguments("csv"), "--workers tcp://127.0.0.1:1")
     assert done.exit_code == 2
     assert "evenodds: no Dask scheduler answers at tcp://127.0.0.1:1" in done.stderr
 
 
 def test_a_file_that_is_not_there_is_bad_input(command, scheduler, files, anchors):
-    done = command(f"test {files}/rose.parquet --label y {anchors} --scheduler {scheduler}")
+    done = command(f"test {files}/rose.parquet --label y {anchors} --workers {scheduler}")
     assert (done.exit_code, done.stderr) == (
         2,
         f"evenodds: there is no file {files}/rose.parquet.\n",

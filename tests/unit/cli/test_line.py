@@ -51,9 +51,9 @@ def world(tmp_path_factory):
 
 
 def stated(world, rows):
-    """Return what an expert with a blur of 0.07 says of these rows."""
+    """Return what an expert with a blur of 0.07 says of these rows, counted from 1."""
     blur = np.random.default_rng(3).normal(0, 0.07, len(rows))
-    return np.clip(world.chance[rows] + blur, 0.01, 0.99).round(2)
+    return np.clip(world.chance[rows - 1] + blur, 0.01, 0.99).round(2)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def line(command, world):
 def test_the_sheet_shows_what_was_asked_for_and_hides_label_and_score(sheet):
     table, draw, said = sheet
     assert [*table] == ["row", "size", "age", "stated"]
-    assert table["row"].tolist() == draw.rows.tolist()
+    assert table["row"].tolist() == (draw.rows + 1).tolist()
     assert table["stated"].isna().all()
     assert f"60 rows drawn in {draw.n_strata} strata of the score." in said.stdout
     assert "--kind probability (or looked-up)" in said.stdout
@@ -156,7 +156,7 @@ def test_a_report_and_gates(filled, line, tmp_path):
 
 
 def test_looked_up_answers_may_be_the_labels_themselves(world, sheet, filled, line):
-    truth = world.true[sheet[0]["row"]]
+    truth = world.true[sheet[0]["row"] - 1]
     names = filled(np.where(truth, "ill", "healthy"))
     by_name = line(names, "--format", "json", kind="looked-up").stdout
     by_number = line(filled(truth), "--format", "json", kind="looked-up").stdout
@@ -165,7 +165,7 @@ def test_looked_up_answers_may_be_the_labels_themselves(world, sheet, filled, li
 
 
 def test_looked_up_answers_are_read_as_an_audit_of_the_same_cases(world, sheet, filled, line):
-    truth = world.true[sheet[0]["row"]]
+    truth = world.true[sheet[0]["row"] - 1]
     said = json.loads(line(filled(truth), "--format", "json", kind="looked-up").stdout)
     expected = eo.audit_test(truth, world.given, strata=sheet[1], scores=world.scores)
     assert said["asymmetry"] == pytest.approx(expected.asymmetry, abs=1e-12)
@@ -200,7 +200,7 @@ def test_an_unanswered_tail_is_left_out(world, sheet, filled, line):
         ({"scores": "nowhere.csv"}, "there is no file of scores"),
         ({"scores": "two.csv"}, "has columns 'a' and 'b' but none called 'score'"),
         ({"scores": "short.npy"}, "has 1,999 scores but"),
-        ({"scores": "logits.npy"}, "scores must lie between 0 and 1 but row "),
+        ({"scores": "logits.npy"}, "scores must lie between 0 and 1 but score "),
         ({"scores": "site"}, "column 'site' of"),
         ({"scores": "dose"}, "scores must lie between 0 and 1"),
         ({"label": "scam"}, "has no column 'scam'; did you mean 'scan'?"),

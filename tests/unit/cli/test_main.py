@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -70,8 +71,12 @@ def test_the_json_can_be_read_back_as_a_result(as_json, labelled, table, wald, t
     assert result.statistic == pytest.approx(expected.statistic, rel=1e-9)
 
 
-def test_a_failed_gate_exits_with_one(shell, basic):
-    assert shell(basic, "lost", "--gate", "reject").returncode == 1
+def test_a_failed_gate_exits_with_one_and_says_why(shell, basic):
+    done = shell(basic, "lost", "--gate", "reject")
+    said = (
+        "evenodds: --gate reject failed: the null hypothesis is rejected (p < 0.0001, below 0.05)."
+    )
+    assert (done.returncode, done.stderr) == (1, f"{said}\n")
 
 
 def test_a_failed_gate_still_prints_the_result(shell, basic):
@@ -172,7 +177,7 @@ def test_a_gate_fails_though_nobody_reads(shell, basic):
         done = shell(basic, "diagnosis", *gate, stdout=pipe, stderr=subprocess.PIPE)
     finally:
         os.close(pipe)
-    assert done.stderr == ""
+    assert done.stderr.startswith("evenodds: --gate equivalence failed: an asymmetry below 0.001 ")
     assert done.returncode == 1
 
 
@@ -213,3 +218,52 @@ def test_no_command_at_all_shows_what_there_is(shell):
     done = shell("")
     assert done.returncode == 2
     assert "contour" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("diagnosis", ""),
+        ("diagnosis --alternative less --positive ill", ""),
+        ("code --alternative less", ""),
+        (
+            "diagnosis --alternative less",
+            "evenodds: 'ill' is taken as the positive label, the later in alphabetical order, and "
+            "a side was asked for: --positive healthy turns it round.\n",
+        ),
+    ],
+)
+def test_a_guessed_positive_label_is_told_where_it_matters(shell, basic, options, said):
+    assert shell(basic, options).stderr == said
+
+
+def test_stated_chances_make_the_positive_label_matter(shell, files, tmp_path):
+    stated = tmp_path / "stated.csv"
+    stated.write_text("age,dose,posterior\n0,0,0.5\n1,-1,0.5\n1,1,0.9\n-1,-1,0.1\n")
+    done = shell(f"test {files}/plain.csv --label diagnosis --anchors {stated}")
+    assert "'ill' is taken as the positive label" in done.stderr
+    assert "and chances were stated: --positive healthy" in done.stderr
+
+
+@pytest.mark.parametrize(("option", "shown"), [("", False), ("--margin 0.3", True)])
+def test_a_margin_shows_its_equivalence(shell, basic, option, shown):
+    words = shell(basic, "diagnosis", option).stdout
+    assert ("equivalence     size below 0.3: p" in words) is shown
+
+
+def test_progress_has_a_percentage_and_the_time_left(script, files, anchors):
+    """On a terminal of its own, which a pseudo-terminal is."""
+    line = f"test {files}/plain.csv --label diagnosis {anchors} --set calibration=bootstrap"
+    reading, writing = os.openpty()
+    arguments = [str(script), *line.split(), "--set", "draws=3000"]
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=writing) as process:
+        os.close(writing)
+        shown = b""
+        try:
+            while part := os.read(reading, 4096):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+    os.close(reading)
+    assert process.returncode == 0
+    assert re.search(rb"Bootstrap.*\d+%.*\d:\d\d:\d\d", shown)

@@ -249,9 +249,22 @@ def test_a_positive_that_is_no_label(says, basic):
         (["--tolerance", "0.6"], "tolerance is 0.6 but must be at least 0 and below 0.5"),
         (["--tolerance", "nan"], "tolerance is nan"),
         (["--shared-tolerance", "-1"], "shared_tolerance is -1 but must be at least 0 and below"),
-        (["--weights", "best"], "weights is 'best' but must be one of 'equal' or 'optimal'."),
-        (["--weights", "optimal"], "weights='optimal' needs strict anchors (tolerance 0)"),
-        (["--covariance", "x"], "covariance is 'x' but must be one of 'information' or 'sandwich'"),
+        (["--set", "weights=best"], "weights is 'best' but must be one of 'equal' or 'optimal'."),
+        (["--set", "weights=optimal"], "weights='optimal' needs strict anchors (tolerance 0)"),
+        (
+            ["--set", "covariance=x"],
+            "covariance is 'x' but must be one of 'information' or",
+        ),
+        (
+            ["--set", "weights"],
+            "--set 'weights' must be name=value, such as weights=optimal",
+        ),
+        (
+            ["--set", "size=3"],
+            "--set names 'size', which no method has. --method wald has",
+        ),
+        (["--set", "draws=many"], "--set draws is 'many' but must be a whole number."),
+        (["--set", "seed=1"], "--set seed goes with --set calibration=bootstrap."),
         (["--alternative", "more"], "--alternative"),
         (["--method", "magic"], "--method"),
         (["--format", "yaml"], "--format"),
@@ -266,10 +279,13 @@ def test_wrong_options(says, basic, options, text):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ("boundary --covariance sandwich", "--covariance is for --method wald; use --group for"),
         (
-            "joint --weights optimal",
-            "--weights is for --method boundary and wald: joint uses every",
+            "boundary --set covariance=sandwich",
+            "--set covariance is for --method wald; use --",
+        ),
+        (
+            "joint --set weights=optimal",
+            "--set weights is for --method boundary and wald: joint uses every",
         ),
     ],
 )
@@ -286,10 +302,10 @@ def test_a_label_is_needed(says, files):
     [
         (["5", "4", "0.2"], "n_positive is 5 but n_rows is 4: it counts some of them."),
         (["5", "40", "1.2"], "prior is 1.2 but must be above 0 and below 1"),
-        (["5", "40", "0.2", "--null", "none"], "null is 'none' but must be one of 'uniform' or"),
+        (["5", "40", "0.2", "--null", "none"], "'none' is not one of 'uniform'"),
         (["5", "40", "0.2", "--significance", "1"], "--significance is 1 but must be above 0 and"),
-        (["five", "40", "0.2"], "n_positive"),
-        (["5", "40"], "prior"),
+        (["five", "40", "0.2"], "POSITIVE"),
+        (["5", "40"], "SHARE"),
     ],
 )
 def test_wrong_priors(says, arguments, text):
@@ -319,7 +335,7 @@ def test_the_label_of_many_classes_as_a_group(says, files):
         "plan --variance 0.9 --anchors 9 --alpha 0.1 --beta 0.3 --workers {}",
         "plan --variance 0.9 --anchors {} --alpha 0.1 --beta 0.3",
         "plan --variance 0.9 --variance-rows 9 --rows {} --anchors 9 --alpha 0.1 --beta 0.3",
-        "audit --plan --alpha 0.1 --beta 0.3 --prior 0.5 --runs {}",
+        "audit plan --alpha 0.1 --beta 0.3 --prior 0.5 --runs {}",
         "study paper --out {{}} --runs {}",
         "study atlas --out {{}} --workers {}",
         "prior -- 30 {} 0.4",

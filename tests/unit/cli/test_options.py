@@ -103,7 +103,7 @@ def test_tolerances_are_passed_on(document, basic, tolerance, shared):
 
 
 def test_settings_of_the_method_are_passed_on(document, basic):
-    found = document(basic, "lost --tolerance 0 --weights optimal --covariance sandwich")
+    found = document(basic, "lost --tolerance 0 --set weights=optimal --set covariance=sandwich")
     assert found["settings"] == {"weights": "optimal", "covariance": "sandwich"}
 
 

@@ -61,8 +61,11 @@ def test_the_simulated_check_is_shown(command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--rows 10 --anchors 2 --alpha .1 --beta .2", "a plan goes by data like yours"),
-        ("--world rare --variance .1 --anchors 2 --alpha .1 --beta .2", "2 of these came"),
+        (
+            "--rows 10 --anchors 2 --alpha .1 --beta .2",
+            "plan needs one of: pilot data (DATA ",
+        ),
+        ("--world rare --variance .1 --anchors 2 --alpha .1 --beta .2", "2 are given"),
         ("--world rare --rows 10 --anchors 2 --alpha .1", "give --alpha and --beta together"),
         ("--world rare --label y --rows 10", "--pilot-beta go with DATA, a pilot file"),
         ("--world rare --variance-floor .1", "--variance-floor and --variance-rows go with"),

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_command_gives_the_test_of_python(command, folder):
-    found = command(NAMED.format(folder), "--format json --bandwidth 0.4 --kernel tricube")
+    found = command(NAMED.format(folder), "--format json --set bandwidth=0.4 --set kernel=tricube")
     rows = pd.read_csv(folder / "rows.csv")
     expected = eo.asymmetry_test(
         rows[["a", "b"]],
@@ -53,13 +53,13 @@ def test_the_report_is_written(command, folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ("--weights optimal", "--method local has --bandwidth and --kernel"),
-        ("--calibration bootstrap", "--method local has --bandwidth and --kernel"),
-        ("--bandwidth -1", "bandwidth is -1 but must be positive"),
-        ("--kernel box", "kernel is 'box' but must be one of 'gaussian' or 'tricube'"),
+        ("--set weights=optimal", "--method local has 'bandwidth' and 'kernel'"),
+        ("--set calibration=bootstrap", "--method local has 'bandwidth' and 'kernel'"),
+        ("--set bandwidth=-1", "bandwidth is -1 but must be positive"),
+        ("--set kernel=box", "kernel is 'box' but must be one of 'gaussian' or 'tricube'"),
         ("--flips x.csv", "--flips needs a curve through all rows, which --method local does not"),
-        ("--bandwidth 1e-300", "bandwidth is 1e-300 but must lie between"),
-        ("--bandwidth 0.01", "effective rows nearby"),
+        ("--set bandwidth=1e-300", "bandwidth is 1e-300 but must lie between"),
+        ("--set bandwidth=0.01", "effective rows nearby"),
     ],
 )
 def test_bad_options_get_a_sentence(command, folder, options, text):
@@ -68,9 +68,9 @@ def test_bad_options_get_a_sentence(command, folder, options, text):
     assert text in " ".join(found.stderr.split())
 
 
-@pytest.mark.parametrize("options", ["--bandwidth 0.4", "--kernel tricube"])
+@pytest.mark.parametrize("options", ["--set bandwidth=0.4", "--set kernel=tricube"])
 def test_other_methods_have_no_bandwidth(command, folder, options):
     found = command(NAMED.format(folder).replace("--method local", "--method boundary"), options)
     assert found.exit_code == 2
-    text = " is for --method local. --method boundary has --weights and --calibration."
+    text = " is for --method local. --method boundary has 'weights' and 'calibration'."
     assert text in " ".join(found.stderr.split())

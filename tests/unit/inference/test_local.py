@@ -153,7 +153,7 @@ def test_an_anchor_that_disagrees_is_named(lost):
     odd = np.vstack([POINTS, [[1.2, 1.2]]])
     result = eo.asymmetry_test(*lost, eo.Anchors(odd), method="local")
     assert check(result, "anchors and curve").concern
-    assert "anchor 3 is furthest off" in check(result, "anchors and curve").message
+    assert "anchor 4 is furthest off" in check(result, "anchors and curve").message
 
 
 def test_a_falling_line_is_doubted(lost):
@@ -188,7 +188,7 @@ def test_anchors_on_one_side_are_refused(lost, refused):
 
 def test_one_point_stated_twice_and_strictly_is_refused(lost, refused):
     points, stated = [[0.0, 0.0], [1.0, -1.0], [-0.0, 0.0]], [0.3, 0.5, 0.7]
-    message = "anchors 0 and 2 are the same point, stated at 0.3 and at 0.7, and strict: they"
+    message = "anchors 1 and 3 are the same point, stated at 0.3 and at 0.7, and strict: they"
     with refused(message, eo.AnchorError):
         eo.asymmetry_test(*lost, eo.Anchors(points, posterior=stated, tolerance=0), method="local")
     loose = eo.Anchors(points, posterior=stated, tolerance=0.1)

@@ -12,7 +12,7 @@ CROSSED = [[0.0, 0.0], [1.0, -1.0], [1.0, 1.0]]
 @pytest.mark.parametrize("stated", [0, 1])
 def test_a_certain_case_is_no_anchor(refused, labelled, method, stated):
     anchors = eo.Anchors([[0.0, 0.0], [1.0, 1.0]], posterior=[0.5, stated])
-    text = f"posterior is {stated} at anchor 1 but this test needs them strictly between 0 and 1"
+    text = f"posterior is {stated} at anchor 2 but this test needs them strictly between 0 and 1"
     with refused(text, eo.AnchorError):
         eo.asymmetry_test(labelled.X, labelled.y, anchors, method=method)
 

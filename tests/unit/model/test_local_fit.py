@@ -194,7 +194,7 @@ def test_groups_are_left_out_together_in_the_search(noisy):
 
 
 def test_a_point_without_rows_nearby_is_refused(noisy, refused):
-    with refused("an anchor has fewer than 9 effective rows nearby (anchor 1 has", eo.AnchorError):
+    with refused("an anchor has fewer than 9 effective rows nearby (anchor 2 has", eo.AnchorError):
         local_posteriors(*noisy, np.array([[0.0, 0.0], [9.0, 9.0]]), bandwidth=0.5)
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import ndtri
 
 import evenodds as eo
-from evenodds.planning.achieved_power import could_have_found
-from evenodds.simulation.worlds import find_world
+from evenodds.planning.achieved_power import could_have_found, power_curve
+from evenodds.simulation.worlds import find_world, two_bells
 
 
 def results(world, n_rows, rate, method, seeds):
@@ -77,3 +77,17 @@ def test_data_that_could_have_found_nothing_say_so():
 def test_impossible_powers_are_refused(result, refused, wanted):
     with refused(f"power is {wanted} but must be above 0 and below 1."):
         could_have_found(result, power=wanted)
+
+
+@pytest.mark.parametrize(("n", "noise"), [(2000, (0.3, 0.05)), (1500, (0.1, 0.1))])
+def test_the_curve_of_power_has_no_kink_and_meets_what_could_have_been_found(n, noise):
+    """Where one direction ends, the harder of both used to jump: by 97 of 100 of its slope."""
+    rng = np.random.default_rng(1)
+    X, true = two_bells().draw_rows(n, rng)
+    given = eo.ClassConditionalNoise(*noise).flip(true, rng)
+    found = eo.asymmetry_test(X, given, eo.Anchors([[1.0, -1.0], [0.5, -0.5], [-1.5, 1.5]]))
+    curve = power_curve(found)
+    slopes = np.diff(curve.powers) / np.diff(curve.asymmetries)
+    assert np.abs(np.diff(slopes)).max() < 0.1 * slopes.max()
+    marked = np.interp(could_have_found(found), curve.asymmetries, curve.powers)
+    assert marked == pytest.approx(0.8, abs=0.01)

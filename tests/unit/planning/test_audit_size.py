@@ -74,7 +74,7 @@ def test_a_plan_prints_itself():
         (
             NOISE,
             {"prior": 0.5, "alternative": "greater"},
-            r"^alternative is 'greater' but beta - alpha is -0\.1: a one-sided test looks",
+            r"^alternative is 'greater' but beta − alpha is −0\.10: a one-sided test looks",
         ),
         (
             eo.ClassConditionalNoise(0.1, 0.10001),

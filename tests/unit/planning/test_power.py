@@ -71,7 +71,7 @@ def test_a_one_sided_test_finds_more_on_its_side():
 
 def test_a_one_sided_test_that_looks_away_is_refused(refused):
     with refused(
-        "alternative is 'less' but beta - alpha is +0.1: a one-sided test looks the other way."
+        "alternative is 'less' but beta − alpha is +0.10: a one-sided test looks the other way."
     ):
         power(alternative="less")
 

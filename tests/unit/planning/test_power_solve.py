@@ -202,7 +202,7 @@ def test_a_test_that_rejects_uniform_noise_is_refused_for_one_that_does_not():
         (
             NOISE,
             {"alternative": "less"},
-            "alternative is 'less' but beta - alpha is +0.1: a one-sided test looks the other way.",
+            "alternative is 'less' but beta − alpha is +0.10: a one-sided test looks the other",
         ),
         (
             NOISE,

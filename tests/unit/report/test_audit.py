@@ -101,8 +101,8 @@ def test_one_annotator_is_not_counted_as_several():
     assert said.startswith("The one annotator tested, 'ann', is not shown to flip one class more")
 
 
-def test_no_line_breaks_between_a_number_and_its_percent_sign():
-    assert View(significance=0.05).percent == "5\N{NO-BREAK SPACE}%"
+def test_a_percentage_is_spelled_without_a_blank():
+    assert View(significance=0.05).percent == "5%"
 
 
 def test_the_figure_of_annotators_names_what_it_shows():

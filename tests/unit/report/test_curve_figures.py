@@ -122,9 +122,9 @@ def test_a_mark_outside_its_bar_has_another_shape(rejecting, retaining):
 
 def test_the_last_row_is_all_together(rejecting, joint):
     names = [text.get_text() for text in panel_of(rejecting, "anchors").get_yticklabels()]
-    assert names == ["anchor 0", "anchor 1", "anchor 2", "all together"]
+    assert names == ["anchor 1", "anchor 2", "anchor 3", "all together"]
     names = [text.get_text() for text in panel_of(joint, "anchors").get_yticklabels()]
-    assert names == ["anchor 0", "anchor 1", "anchor 2"]
+    assert names == ["anchor 1", "anchor 2", "anchor 3"]
 
 
 def test_the_evidence_is_the_profile(rejecting):
@@ -183,7 +183,15 @@ def test_the_curve_has_its_plateaus(rejecting):
     assert fitted == pytest.approx(beta + (1 - alpha - beta) * expit(across))
     heights = [one.get_ydata()[0] for one in panel.lines if one.get_linestyle() == "--"]
     assert heights == pytest.approx([beta, 1 - alpha])
-    assert f"beta = {beta:.3f}" in [text.get_text() for text in panel.texts]
+    assert f"beta = {beta:.1%}" in [text.get_text() for text in panel.texts]
+
+
+def test_the_plateaus_are_the_rates_of_the_report(rejecting):
+    """Written with the same digits, so that a reader sees that they are the same."""
+    written = [text.get_text() for text in rejecting.plot("fit").axes[0].texts]
+    alpha, beta = sheet_of(rejecting, View()).keys[-1].value.split(" / ")
+    assert f"beta = {beta}" in written
+    assert f"1 − alpha = {100 - float(alpha[:-1]):.1f}%" in written
 
 
 def test_a_plain_curve_has_none(plain):

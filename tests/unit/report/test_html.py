@@ -53,7 +53,7 @@ def read(pages):
         ("anchorless", "from the shape of the curve alone"),
         ("anchorless", "Without anchors this test rests on the shape of the curve alone."),
         ("anchorless", "Where do the toss-ups fall? Not drawn: there are no anchors to draw."),
-        ("anchorless", "Where it levels off, that is flips and nothing else; no check"),
+        ("anchorless", "Where it levels off, that is taken as flips; no check"),
         ("doubtful", "What to doubt"),
         ("doubtful", "The curve is not logistic in these columns"),
         ("doubtful", "lie outside the range of the data"),
@@ -118,7 +118,7 @@ def test_equivalence_that_is_shown_is_not_asked_for(retaining):
 
 def test_what_a_one_sided_test_could_have_found_has_its_sign(retaining):
     result = replace(retaining, alternative="less", pvalue=0.5)
-    assert "An asymmetry of about -0." in verdict(result)
+    assert "in 100, the way that was asked about, would have been" in verdict(result)
 
 
 def test_a_very_long_label_is_cut_in_sentences(rejecting):

@@ -29,7 +29,7 @@ def plan():
 def test_the_answer_comes_first(plan):
     assert plan_verdict(plan) == (
         f"The power is {plan.power:.2f}. With 2,000 rows and 8 toss-ups (strict), flips of 5.0% of "
-        "positives and 15.0% of negatives (beta - alpha +0.100) would be found with probability "
+        "positives and 15.0% of negatives (beta − alpha +0.100) would be found with probability "
         f"{plan.power:.2f} by the wald test at level 0.05."
     )
 
@@ -145,8 +145,8 @@ def test_the_range_of_a_pilot_stands_beside_the_rows(plan):
 @pytest.mark.parametrize(
     ("high", "said"),
     [
-        (4100, "from 40 pilots of its size, simulated from its own fit."),
-        (12_000, "simulated from its own fit. Its ends differ 10-fold: collect a larger pilot."),
+        (4100, "from 40 simulated pilots of the same size."),
+        (12_000, "of the same size. Its ends differ 10-fold: collect a larger pilot."),
         (None, "some of them find no number of rows enough. Collect a larger pilot."),
     ],
 )
@@ -162,8 +162,8 @@ def test_a_range_without_end_says_so(plan):
 
 def test_few_rows_without_a_correction_are_told(plan):
     assert plan_checks(replace(plan, few_rows=True))[0] == (
-        "Rows are few beside columns and noise, where the formula promises too much: --runs "
-        "corrects it by simulation."
+        "There are few rows for so many columns and so much noise, where the formula is too "
+        "optimistic: --runs corrects it by simulation."
     )
 
 

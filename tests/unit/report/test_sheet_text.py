@@ -64,7 +64,7 @@ def test_a_prior_test_shows_the_noise_rate_it_found():
 
 
 def test_a_prior_test_shows_the_asymmetry_it_found():
-    assert "beta - alpha = +0.200" in str(eo.prior_test(60, 100, 0.5))
+    assert "beta − alpha = +0.200" in str(eo.prior_test(60, 100, 0.5))
 
 
 def test_a_table_has_names_to_the_left_and_numbers_to_the_right():

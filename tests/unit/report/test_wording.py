@@ -104,7 +104,7 @@ def test_a_prior_verdict_never_claims_that_labels_are_right():
 
 @pytest.mark.parametrize(
     ("low", "high", "shown"),
-    [(-0.123, 0.456, "from -0.12 to +0.46"), (-0.0012, 0.0098, "from -0.001 to +0.010")],
+    [(-0.123, 0.456, "from −0.12 to +0.46"), (-0.0012, 0.0098, "from −0.001 to +0.010")],
 )
 def test_a_narrow_interval_gets_another_digit(low, high, shown):
     interval = ConfidenceInterval(

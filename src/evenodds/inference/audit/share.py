@@ -63,7 +63,7 @@ def z_by_rates(share: float, flips: Flips, given_counts: tuple[int, int]) -> flo
     return deviate(hits, rows, chances, parts, 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CorrectedShareResult(Result):
     """The share truly positive among rows whose labels are noisy.
 
@@ -146,7 +146,7 @@ class GroupShare:
     result: CorrectedShareResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GroupSharesResult(Result):
     """Corrected shares by group, and a test that groups share their flip rates.
 

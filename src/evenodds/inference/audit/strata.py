@@ -23,7 +23,7 @@ from evenodds.inference.line.cases import Cases, Ints
 from evenodds.inference.line.likelihood import LineStatistic, leverages
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.labels import as_labels, distinct_labels, is_missing, plain, read_labels
-from evenodds.validation import check_whole
+from evenodds.validation import check_whole, signed
 
 # What makes a check speak.
 DOUBT_BELOW, DOUBT_ON_BOUND = 0.01, 0.001
@@ -183,8 +183,8 @@ def _answered(true: Any, n_cases: int) -> NDArray[Any]:
     n_known = int(known.sum())
     if not known[:n_known].all():
         raise InputError(
-            f"true is missing for case {int(np.argmin(known))} but not for later ones: cases may "
-            "be left out at the end only, for whoever skips the hard ones changes the answer."
+            f"true is missing for case {int(np.argmin(known)) + 1} but not for later ones: cases "
+            "may be left out at the end only, for whoever skips the hard ones changes the answer."
         )
     return truth[:n_known]
 
@@ -303,8 +303,9 @@ def line_check(found: StratifiedRows) -> Diagnostic | None:
     return Diagnostic(
         name="line",
         message="Read as if flips depended on the class alone (the line), the asymmetry would be "
-        f"{compared.line:+.3f}; the audit, which needs no such assumption, has "
-        f"{compared.audit:+.3f}. Flips depend on the case: line_test and tests on anchors mislead.",
+        f"{signed(compared.line)}; the audit, which needs no such assumption, has "
+        f"{signed(compared.audit)}. Flips depend on the case: line_test and tests on anchors "
+        "mislead.",
         concern=True,
         statistic=compared.z,
         pvalue=compared.pvalue,

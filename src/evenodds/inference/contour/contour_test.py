@@ -181,9 +181,9 @@ def noise_check(rows_on_slope: float | None, line: NoiseFit, n_features: int) ->
     return Diagnostic(
         name="noise",
         message=(
-            f"The {rows_on_slope:,.0f} rows on the slope tell its shape as {clean:,.0f} without "
-            f"noise would, {each:.0f} a parameter: below about {CLEAN_ROWS_A_PARAMETER}, p-values "
-            "may be too small."
+            f"The {rows_on_slope:,.0f} rows on the slope are worth {clean:,.0f} without noise, "
+            f"{each:.0f} per parameter: below about {CLEAN_ROWS_A_PARAMETER}, p-values may be too "
+            "small."
         ),
         concern=True,
         statistic=each,
@@ -281,9 +281,9 @@ MOST_CASES = 300
 def contour_test(
     X: Any,
     y: Any,
-    anchors: Anchors,
+    anchors: Anchors | Any,
     *,
-    engine: str | None = None,
+    engine: Engine | None = None,
     positive: Any = None,
     sample_weight: ArrayLike | str | None = None,
     groups: ArrayLike | str | None = None,
@@ -303,7 +303,7 @@ def contour_test(
         Features, as for `asymmetry_test`: any source of rows, also larger than memory.
     y : array-like of shape (n_rows,) or str
         The given labels, or the name of their column in X.
-    anchors : Anchors
+    anchors : Anchors, data frame or path
         Cases whose true posterior is stated, at three or more different posteriors such as
         0.1, 0.5 and 0.9; 0 and 1 are welcome and taken as exact. Posteriors that differ by no
         more than 0.02 form one contour; more than twelve different ones, as a model states, are
@@ -420,7 +420,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     lost = ~(np.isfinite(found.posterior) & np.isfinite(found.covariance).all(axis=1))
     if lost.any():
         raise AnchorError(
-            f"anchor {int(np.argmax(lost))} lies so far outside the data that nothing can be "
+            f"anchor {int(np.argmax(lost)) + 1} lies so far outside the data that nothing can be "
             "computed there: check its features."
         )
     estimates = found.averaged(contours.averaging)

@@ -116,7 +116,7 @@ def first_kept(rungs: tuple[Rung, ...], significance: float) -> Noise:
     return "instance-dependent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContourTestResult(Result):
     """Outcome of a test of noise models on contours of the posterior.
 

@@ -287,8 +287,8 @@ def read_scores(scores: ArrayLike) -> FloatArray:
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         raise InputError(
-            f"scores must lie between 0 and 1 but row {outside[0]:,} has {values[outside[0]]:g}: "
-            "give the probability that the given label is positive."
+            f"scores must lie between 0 and 1 but score {outside[0] + 1:,} of {len(values):,} is "
+            f"{values[outside[0]]:g}: give the probability that the given label is positive."
         )
     return values
 
@@ -460,7 +460,7 @@ def _sampled(rows: Ints, share: int, weights: FloatArray | None, rng: np.random.
     if (np.diff(ends, prepend=0.0) > 1).any():
         heaviest = shuffled[weights[shuffled].argmax()]
         raise InputError(
-            f"row {heaviest:,} has so much of the weight of its stratum that it would be drawn "
-            "more than once: ask for fewer cases, or drop sample_weight."
+            f"row {heaviest + 1:,} of {len(weights):,} has so much of the weight of its stratum "
+            "that it would be drawn more than once: ask for fewer cases, or drop sample_weight."
         )
     return shuffled[np.searchsorted(ends, rng.random() + np.arange(share), side="right")]

@@ -91,9 +91,9 @@ class JudgedCases:
             if len(gaps):
                 gap = int((~known).argmax())
                 raise InputError(
-                    f"{expert!r} has no answer for row {self.cases.rows[gap]}, case {gap + 1} of "
-                    f"{len(said)}, but has some for later ones: cases may be left out at the end "
-                    "only, for whoever skips the hard ones changes the answer."
+                    f"{expert!r} has no answer for row {self.cases.rows[gap] + 1}, case {gap + 1} "
+                    f"of {len(said)}, but has some for later ones: cases may be left out at the "
+                    "end only, for whoever skips the hard ones changes the answer."
                 )
 
     @property
@@ -211,8 +211,8 @@ def read_sheet(
 ) -> JudgedCases:
     """Read answers from a table: a column ``row``, and ``stated`` or ``stated_NAME`` an expert.
 
-    Looked-up answers may be 0 and 1, or the two `classes`, the negative one first. Other columns
-    are left alone, and rows without an answer count as not answered.
+    Rows are counted from 1. Looked-up answers may be 0 and 1, or the two `classes`, the negative
+    one first. Other columns are left alone, and rows without an answer count as not answered.
     """
     mixed: set[str] = set()
 
@@ -232,7 +232,15 @@ def read_sheet(
         for name in table.column_names
         if name.lower().startswith(STATED)
     ]
-    return judged_of(path, table[ROW].to_pylist(), columns, cases, kind=kind, classes=classes)
+    return judged_of(
+        path,
+        table[ROW].to_pylist(),
+        columns,
+        cases,
+        kind=kind,
+        classes=classes,
+        counted_from=1,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,13 +260,16 @@ def judged_of(
     *,
     kind: Answers,
     classes: tuple[Any, Any],
+    counted_from: int = 0,
 ) -> JudgedCases:
     """Put what was said of rows with these numbers in the order of the draw."""
     place = {int(row): number for number, row in enumerate(cases.rows)}
-    rows = [_drawn(value, place, path) for value in numbers]
+    rows = [_drawn(value, place, path, counted_from) for value in numbers]
     twice = [row for row in rows if rows.count(row) > 1]
     if twice:
-        raise InputError(f"{path} has row {twice[0]} twice: give one answer for each row.")
+        raise InputError(
+            f"{path} has row {twice[0] + counted_from} twice: give one answer for each row."
+        )
     stated = np.full((len(cases), len(columns)), np.nan)
     for number, said in enumerate(columns):
         stated[[place[row] for row in rows], number] = _read_column(said, path, kind, classes)
@@ -269,17 +280,17 @@ def judged_of(
     return JudgedCases(cases=cases, kind=kind, experts=experts, stated=stated[:, answered])
 
 
-def _drawn(value: Any, place: dict[int, int], path: str | Path) -> int:
+def _drawn(value: Any, place: dict[int, int], path: str | Path, counted_from: int) -> int:
     """Return the number of a row, refusing one that was not drawn."""
     try:
-        row = int(value)
-        drawn = row == float(value) and row in place
+        row = int(value) - counted_from
+        drawn = row + counted_from == float(value) and row in place
     except (TypeError, ValueError, OverflowError):
         drawn = False
     if not drawn:
         raise InputError(
             f"{path} has an answer for row {value!r}, which was not drawn: answers count for drawn "
-            "cases only, and rows are counted from 0."
+            f"cases only, and rows are counted from {counted_from}."
         )
     return row
 

@@ -185,23 +185,23 @@ def _statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray
         expert = int((known[1:] & ~known[:-1]).any(axis=0).argmax())
         gap = int((~known[:, expert]).argmax())
         raise InputError(
-            f"stated has no answer for case {gap} but has some for later ones: cases may be left "
-            "out at the end only, for whoever skips the hard ones changes the answer."
+            f"stated has no answer for case {gap + 1} but has some for later ones: cases may be "
+            "left out at the end only, for whoever skips the hard ones changes the answer."
         )
     said = said[known.all(axis=1)]
     outside = np.argwhere((said < 0) | (said > 1))
     if len(outside):
         raise InputError(
-            f"stated is {said[tuple(outside[0])]:g} for case {outside[0][0]} but must lie between "
-            "0 and 1: it is a probability, or the truth."
+            f"stated is {said[tuple(outside[0])]:g} for case {outside[0][0] + 1} but must lie "
+            "between 0 and 1: it is a probability, or the truth."
         )
     _refuse_other_kinds(said, answers)
     counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)
     if (counts < FEWEST_ANSWERS_PER_STRATUM).any():
         raise InputError(
-            f"stratum {counts.argmin()} of {cases.n_strata} has {counts.min()} answers and needs "
-            f"{FEWEST_ANSWERS_PER_STRATUM}: {len(said)} of {len(cases)} cases are answered; answer "
-            "some more."
+            f"stratum {counts.argmin() + 1} of {cases.n_strata} has {counts.min()} answers and "
+            f"needs {FEWEST_ANSWERS_PER_STRATUM}: {len(said)} of {len(cases)} cases are answered; "
+            "answer some more."
         )
     return np.asarray(said)
 
@@ -212,7 +212,7 @@ def _refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
         between = np.argwhere((said > 0) & (said < 1))
         if len(between):
             raise InputError(
-                f"stated is {said[tuple(between[0])]:g} for case {between[0][0]} but looked-up "
+                f"stated is {said[tuple(between[0])]:g} for case {between[0][0] + 1} but looked-up "
                 "answers are 0 or 1: say answers='probability' for stated probabilities."
             )
         return
@@ -232,8 +232,8 @@ def _count(data: _Judged, size: int, answers: Answers) -> Strata:
     positive = np.bincount(data.strata, left * data.given, size).astype(float)
     if (n <= 0).any():
         raise InputError(
-            f"stratum {int(n.argmin())} of {size} has no rows left to count labels in: all of them "
-            "were judged, or weigh nothing. Draw fewer cases, or fewer strata."
+            f"stratum {int(n.argmin()) + 1} of {size} has no rows left to count labels in: all of "
+            "them were judged, or weigh nothing. Draw fewer cases, or fewer strata."
         )
     m = np.bincount(data.of_case, minlength=size).astype(float)
     k = np.bincount(data.of_case, data.said, size).astype(float)
@@ -257,8 +257,8 @@ def _count_by_label(data: _Judged, size: int) -> tuple[Strata, FloatArray]:
     unseen = np.argwhere((rows > 0) & (judged == 0))
     if len(unseen):
         raise InputError(
-            f"stratum {unseen[0][0]} of {size} has no answer for one of its given labels: answer "
-            "some more cases."
+            f"stratum {unseen[0][0] + 1} of {size} has no answer for one of its given labels: "
+            "answer some more cases."
         )
     worth = (rows / np.maximum(judged, 1))[data.of_case, of_case.astype(np.intp)]
     return strata_by_label(rows, judged, by_cell(data.of_case, of_case, data.said)), worth

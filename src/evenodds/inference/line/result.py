@@ -64,7 +64,7 @@ class LineRung:
     pvalue: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LineTestResult(Profiled):
     """Outcome of a test on cases along a score.
 

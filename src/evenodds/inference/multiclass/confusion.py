@@ -35,7 +35,7 @@ class MatrixTest:
     reference: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ConfusionTestResult(Result):
     """Outcome of the tests of a confusion matrix.
 

@@ -163,8 +163,8 @@ def anchors_check(fit: ClassFit, group: SplitAnchors) -> Diagnostic | None:
         "anchors and curve",
         statistic,
         pvalue,
-        doubt=f"Its toss-ups contradict each other (p = {pvalue:.2g}); anchor {worst} is furthest "
-        "off. That anchor, the tolerance or the curve is wrong.",
+        doubt=f"Its toss-ups contradict each other (p = {pvalue:.2g}); anchor {worst + 1} is "
+        "furthest off. That anchor, the tolerance or the curve is wrong.",
         fine=f"Its toss-ups agree with each other (p = {pvalue:.2g}).",
     )
 
@@ -290,7 +290,7 @@ def multiclass_test(
     y: Any,
     anchors: Any,
     *,
-    scheme: str = "one-vs-one",
+    scheme: Scheme = "one-vs-one",
     codes: Any = None,
     audit: Any = None,
     sample_weight: Any = None,

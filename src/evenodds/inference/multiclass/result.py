@@ -108,7 +108,7 @@ class SplitRecord:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MulticlassTestResult(Result):
     """Outcome of a test for uneven label noise among several classes.
 

@@ -108,7 +108,7 @@ def test_cases_at_the_end_may_be_missing(world, audited):
     result = eo.audit_test(truth, given, strata=cases, scores=scores, positive="ill")
     assert result.n_rows == 90
     truth[3] = None
-    with pytest.raises(eo.InputError, match="true is missing for case 3 but not for later ones"):
+    with pytest.raises(eo.InputError, match="true is missing for case 4 but not for later ones"):
         eo.audit_test(truth, given, strata=cases, scores=scores, positive="ill")
 
 

@@ -304,7 +304,7 @@ def test_labels_too_noisy_for_their_number_are_doubted():
         for n in (2000, 20_000)
     )
     assert re.search(
-        r"as \d+ without noise would, \d+ a parameter: below about 50, p-values may be too small",
+        r"are worth \d+ without noise, \d+ per parameter: below about 50, p-values may be too",
         noisy[0][0],
     )
     assert noisy[0][1]
@@ -346,7 +346,7 @@ def test_an_anchor_beyond_all_numbers_is_refused(drawn):
     X, labels, anchors = drawn
     points = anchors.points.copy()
     points[4, 0] = -1e300
-    with pytest.raises(eo.AnchorError, match="anchor 4 lies so far outside the data"):
+    with pytest.raises(eo.AnchorError, match="anchor 5 lies so far outside the data"):
         eo.contour_test(X, labels, eo.Anchors(points, posterior=anchors.posterior, tolerance=0))
 
 

@@ -122,7 +122,7 @@ def test_other_scores_are_refused(scores):
             "they have 1 distinct value, and 60 cases need two strata of 60 rows each",
         ),
         (np.linspace(0, 1, 50), {}, "has 50 rows but 60 cases need at least 120"),
-        (np.linspace(0, 2, 500), {}, "must lie between 0 and 1 but row 250 has 1.00"),
+        (np.linspace(0, 2, 500), {}, "must lie between 0 and 1 but score 251 of 500 is 1.00"),
         (np.linspace(0, 1, 500), {"n_cases": 3}, "n_cases is 3 but must be"),
         (np.linspace(0, 1, 500), {"groups": [1]}, "groups has shape"),
         (np.linspace(0, 1, 500), {"groups": np.zeros(500)}, "groups has one group only"),
@@ -130,7 +130,7 @@ def test_other_scores_are_refused(scores):
         (
             np.linspace(0, 1, 500),
             {"sample_weight": np.r_[1000, np.ones(499)]},
-            "row 0 has so much of the weight of its stratum",
+            "row 1 of 500 has so much of the weight of its stratum",
         ),
     ],
 )

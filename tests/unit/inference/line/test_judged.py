@@ -70,7 +70,7 @@ def test_an_expert_who_did_not_answer_is_named_with_near_misses(judged, refused)
 def test_an_answer_left_out_in_the_middle_is_refused(judged, refused, cases):
     stated = judged.stated.copy()
     stated[2, 0] = np.nan
-    with refused(f"'Ada' has no answer for row {cases.rows[2]}, case 3 of 12, but has some for"):
+    with refused(f"'Ada' has no answer for row {cases.rows[2] + 1}, case 3 of 12, but has some"):
         JudgedCases(cases=cases, kind="probability", experts=("Ada", "Bob"), stated=stated)
 
 

@@ -99,7 +99,7 @@ def test_another_schema_is_refused():
         ([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 3], "given has label 3, which is none of 0, 1 and 2"),
         ([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2], "true has 6 labels but given has 5"),
         ([0, 1, 2], [0, 1], "true has 3 labels but given has 2"),
-        ([0, 0, 1, 1, 2], [0, 0, 1, 1, 2], "label 2 is seen once in true, in row 4"),
+        ([0, 0, 1, 1, 2], [0, 0, 1, 1, 2], "label 2 is seen once in true: merge it"),
         ([0, 0, 1, 1, 2, None], [0, 0, 1, 1, 2, 2], "true has 1 missing value, the first in row 5"),
     ],
 )

@@ -168,7 +168,7 @@ def test_toss_ups_that_contradict_each_other_are_doubted(animals, pairs):
     result = eo.multiclass_test(*animals, {**pairs, ("cat", "dog"): torn})
     checks = {check.name: check for check in result.split("cat | dog").diagnostics}
     assert checks["anchors and curve"].concern
-    assert "anchor 4 is furthest off" in checks["anchors and curve"].message
+    assert "anchor 5 is furthest off" in checks["anchors and curve"].message
 
 
 def test_toss_ups_outside_the_data_are_doubted(animals, pairs):

@@ -89,7 +89,7 @@ def test_a_file_that_changes_between_passes_is_refused(two_workers, written, tmp
     ("source", "message"),
     [
         ("-", "standard input can be read here only: save it where every worker can read it"),
-        ("x.npz", "x.npz cannot be read in parts: save it as Parquet, or leave out --scheduler"),
+        ("x.npz", "x.npz cannot be read in parts: save it as Parquet, or leave out --workers"),
     ],
 )
 def test_what_only_this_process_can_read_is_refused(tmp_path, refused, source, message):

@@ -38,7 +38,7 @@ def test_a_running_scheduler_is_used_while_inside(two_workers):
 
 
 def test_processes_are_started_and_ended():
-    with dask_sums.workers(None, 1):
+    with dask_sums.workers(1):
         client = default_client()
         assert list(client.nthreads().values()) == [1]
     assert client.status == "closed"
@@ -53,7 +53,7 @@ def listening():
 
 def test_processes_are_out_of_reach_of_other_machines():
     before = listening()
-    with dask_sums.workers(None, 1):
+    with dask_sums.workers(1):
         opened = listening() - before
     assert {address.ip for address in opened} == {"127.0.0.1"}
 
@@ -61,19 +61,14 @@ def test_processes_are_out_of_reach_of_other_machines():
 def test_processes_hold_on_to_their_memory(monkeypatch):
     for name in dask_sums.MEMORY:
         monkeypatch.delenv(name, raising=False)  # what another test's workers have left behind
-    with dask_sums.workers(None, 1):
+    with dask_sums.workers(1):
         found = default_client().run(os.environ.get, "MALLOC_MMAP_THRESHOLD_")
     assert list(found.values()) == [str(32 * 2**20)]
 
 
-def test_both_ways_at_once_are_refused(refused):
-    with refused("give --scheduler or --workers, not both."):
-        enter("tcp://127.0.0.1:8786", 2)
-
-
 def test_no_workers_at_all_are_refused(refused):
     with refused("--workers is 0 but must be a whole number of at least 1."):
-        enter(None, 0)
+        enter(0)
 
 
 def test_a_scheduler_that_does_not_answer_is_named(impatient, refused):
@@ -93,16 +88,20 @@ def test_a_client_that_never_got_through_is_closed(impatient, address):
     assert not any(client._start_arg == address for client in left)
 
 
-@pytest.mark.parametrize("address", ["here", "carrier://pigeon:1"])
-def test_what_is_no_address_is_refused(refused, address):
-    with refused(f"--scheduler {address} is no address ("):
-        enter(address)
+def test_what_is_no_address_is_refused(refused):
+    with refused("--workers carrier://pigeon:1 is no address ("):
+        enter("carrier://pigeon:1")
+
+
+def test_what_is_neither_number_nor_address_is_refused(refused):
+    with refused("--workers is 'here' but must be a number of processes, or the address of a"):
+        enter("here")
 
 
 def test_a_missing_extra_is_named(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with refused("--scheduler and --workers need the 'dask' extra", eo.MissingExtraError):
-        enter(None, 2)
+    with refused("--workers needs the 'dask' extra", eo.MissingExtraError):
+        enter(2)
 
 
 def test_workers_of_another_version_are_refused(two_workers, monkeypatch, refused):
