@@ -12,6 +12,9 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent))
 sys.path.insert(0, str(DOCS.parent / "src"))
 
+from docutils.nodes import SkipNode  # noqa: E402
+from latex2mathml.converter import convert  # noqa: E402
+
 import evenodds  # noqa: E402
 
 project = "evenodds"
@@ -24,14 +27,14 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
 ]
 exclude_patterns = ["_build"]
-myst_enable_extensions = ["dollarmath", "fieldlist"]
+myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 numpydoc_attributes_as_param_list = True
 autosummary_generate = True
+html_math_renderer = "mathml"
 autodoc_typehints = "none"  # numpydoc's sections say them
 templates_path = ["_templates"]
 
@@ -50,9 +53,9 @@ html_theme_options = {
     "footer_end": ["sphinx-version"],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "which": []}
 
-CONTENTS = re.compile(r"^- \[[^\]]+\]\(([\w/]+)\.(?:md|rst)\)", re.MULTILINE)
+CONTENTS = re.compile(r"^- \[([^\]]+)\]\(([\w/]+)\.(?:md|rst)\)", re.MULTILINE)
 
 
 def add_what_programs_write(app, page, source):
@@ -66,13 +69,27 @@ def add_what_programs_write(app, page, source):
         text += "\n" + PARTS[page]()
     if Path(DOCS / f"{page}.md").exists() and page != "changelog":
         folder = f"{Path(page).parent}/" if "/" in page else ""
-        below = [f"/{folder}{name}" for name in CONTENTS.findall(text)]
+        below = [f"{title} </{folder}{name}>" for title, name in CONTENTS.findall(text)]
         if below:
             text += "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(below) + "\n```\n"
     source[0] = text
+
+
+def write_inline(translator, node):
+    """Write a formula as MathML, which browsers draw by themselves."""
+    translator.body.append(convert(node.astext(), display="inline"))
+    raise SkipNode
+
+
+def write_display(translator, node):
+    """Write a formula on a line of its own; a wide one scrolls in its box."""
+    formula = convert(node.astext(), display="block")
+    translator.body.append(f'<div class="formula">{formula}</div>')
+    raise SkipNode
 
 
 def setup(app):
     """Connect to Sphinx."""
     sys.path.insert(0, str(DOCS))
     app.connect("source-read", add_what_programs_write)
+    app.add_html_math_renderer("mathml", (write_inline, None), (write_display, None))

@@ -11,16 +11,11 @@ from PIL import Image
 from tests.pages.run import DOCS
 
 FIGURES = DOCS / "figures"
-# The front picture, and the two that stand beside each other in it.
-FRONT, HALVES = "line_two_ways.png", ("words_equal.png", "words_unequal.png")
 
 
 def drawn(folder: Path) -> dict[str, NDArray[np.float32]]:
     """Return the pictures that a page left in its folder, by name."""
-    found = {path.name: imread(path) for path in sorted(folder.glob("*.png"))}
-    if found.keys() >= set(HALVES):
-        found[FRONT] = np.hstack([found.pop(half) for half in HALVES])
-    return found
+    return {path.name: imread(path) for path in sorted(folder.glob("*.png"))}
 
 
 def keep(folder: Path) -> None:
