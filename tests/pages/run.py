@@ -28,7 +28,7 @@ def run_page(page: Path, folder: Path) -> list[str]:
         for block in BLOCK.finditer(text):
             line = text.count("\n", 0, block.start()) + 1
             told = _run_python(block[2], names, page, line) if block[1] == "python" else None
-            wrong += _run_commands(block[2]) if told is None else told
+            wrong += run_commands(block[2]) if told is None else told
     return [f"{page.name}: {each}" for each in wrong]
 
 
@@ -41,7 +41,7 @@ def _run_python(code: str, names: dict, page: Path, line: int) -> list[str]:
     return told
 
 
-def _run_commands(block: str) -> list[str]:
+def run_commands(block: str) -> list[str]:
     """Run the commands of a block; one may fail only if the page shows our own complaint."""
     beside = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": os.pathsep.join([beside, os.environ["PATH"]])}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pages.pictures import FIGURES, differing
-from tests.pages.run import PAGES, run_page
+from tests.pages.run import BLOCK, DOCS, PAGES, run_commands, run_page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -28,3 +28,10 @@ def test_a_command_that_fails_is_seen(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```console\n$ false\n```\n", "utf-8")
     assert len(run_page(page, tmp_path)) == 1
+
+
+def test_the_readme_shows_the_files_and_the_verdict_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    block = next(one[2] for one in BLOCK.finditer(text) if "demo --out" in one[2])
+    assert not run_commands(block)
