@@ -56,6 +56,8 @@ html_theme_options = {
 html_sidebars = {"index": [], "which": []}
 
 CONTENTS = re.compile(r"^- \[([^\]]+)\]\(([\w/]+)\.(?:md|rst)\)", re.MULTILINE)
+# Doctests need an empty line at their end; readers do not.
+EXAMPLE = re.compile(r"(^```python\n.*?)\n+```$", re.MULTILINE | re.DOTALL)
 
 
 def add_what_programs_write(app, page, source):
@@ -72,7 +74,7 @@ def add_what_programs_write(app, page, source):
         below = [f"{title} </{folder}{name}>" for title, name in CONTENTS.findall(text)]
         if below:
             text += "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(below) + "\n```\n"
-    source[0] = text
+    source[0] = EXAMPLE.sub(r"\1\n```", text)
 
 
 def write_inline(translator, node):

@@ -50,16 +50,14 @@ def gallery() -> str:
     """Draw every figure, and return them under the questions they answer."""
     from evenodds.report.html import drawable
     from evenodds.report.sheet import View, sheet_of
-    from tests.snapshots.results import MAKERS
 
     GALLERY.mkdir(exist_ok=True)
     parts = []
-    for name, test in SHOWN.items():
-        result = MAKERS[name]()
+    for title, result in _results():
         sheet = sheet_of(result, View())
-        parts.append(f"## {test}\n")
+        parts.append(f"## {title}\n")
         for kind in drawable(sheet):
-            file = GALLERY / f"{test}_{kind}.svg"
+            file = GALLERY / f"{title.replace(' ', '_')}_{kind}.svg"
             result.plot(kind).savefig(file)
             question, caption = sheet.pictures[kind].question, sheet.caption(kind)
             parts.append(
@@ -68,6 +66,19 @@ def gallery() -> str:
                 f"{caption.reading} *Here:* {caption.finding}\n"
             )
     return "\n".join(parts)
+
+
+def _results():
+    """Yield results to draw, by what makes them."""
+    from evenodds import ClassConditionalNoise
+    from evenodds.planning.plan import make_plan
+    from evenodds.simulation.worlds import two_bells
+    from tests.snapshots.results import MAKERS
+
+    for name, test in SHOWN.items():
+        yield test, MAKERS[name]()
+    noise = ClassConditionalNoise(alpha=0.2, beta=0.1)
+    yield "evenodds plan", make_plan(two_bells(), n_rows=2000, n_anchors=8, noise=noise)
 
 
 def json_fields() -> str:

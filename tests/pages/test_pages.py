@@ -24,6 +24,12 @@ def test_a_wrong_number_on_a_page_is_seen(tmp_path):
     assert len(run_page(page, tmp_path)) == 2
 
 
+def test_a_command_may_go_on_in_the_next_line(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ echo one \\\n    two\none two\n```\n", "utf-8")
+    assert run_page(page, tmp_path) == []
+
+
 def test_a_command_that_fails_is_seen(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```console\n$ false\n```\n", "utf-8")
