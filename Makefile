@@ -89,4 +89,4 @@ signals: .venv/installed-dev
 	touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/api docs/gallery .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -70,10 +70,11 @@ def gallery() -> str:
 
 def _results():
     """Yield results to draw, by what makes them."""
+    from tests.snapshots.results import MAKERS
+
     from evenodds import ClassConditionalNoise
     from evenodds.planning.plan import make_plan
     from evenodds.simulation.worlds import two_bells
-    from tests.snapshots.results import MAKERS
 
     for name, test in SHOWN.items():
         yield test, MAKERS[name]()

@@ -1,5 +1,6 @@
 """The pictures that pages draw, and the report they lead to, as the docs show them."""
 
+import html
 import re
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def _numbers(report: Path) -> str:
     text = report.read_text(encoding="utf-8")
     section = re.search(r'<section id="minute".*?</section>', text, re.DOTALL)[0]
     bare = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", section, flags=re.DOTALL)
-    return " ".join(re.findall(r"\d+(?:\.\d+)?", bare))
+    return " ".join(re.findall(r"\d+(?:\.\d+)?", html.unescape(bare)))
 
 
 def _photograph(report: Path, browser) -> None:
