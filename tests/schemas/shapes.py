@@ -21,6 +21,8 @@ RESULTS: tuple[type[Result], ...] = (
     eo.AuditTestResult,
     eo.ConfusionTestResult,
     eo.ContourTestResult,
+    eo.CorrectedShareResult,
+    eo.GroupSharesResult,
     LinePlan,
     eo.LineTestResult,
     eo.MulticlassTestResult,
@@ -112,10 +114,13 @@ def _shape(kind: Any, defined: dict[str, Any], *, direct: bool = False) -> dict[
     elif origin is dict:
         shape = {"type": "object", "additionalProperties": _shape(parts[1], defined)}
     elif is_dataclass(kind):
-        name = kind.__name__
-        if name not in defined:
-            defined[name] = _record(kind, defined, whole=direct and issubclass(kind, Result))
-        shape = {"$ref": f"#/$defs/{name}"}
+        # A field may hold a record of a narrower kind, with fields of its own.
+        kinds = {kind.__name__: kind} | {one.__name__: one for one in kind.__subclasses__()}
+        for name, one in kinds.items():
+            if name not in defined:
+                defined[name] = _record(one, defined, whole=direct and issubclass(one, Result))
+        refs = [{"$ref": f"#/$defs/{name}"} for name in sorted(kinds)]
+        shape = refs[0] if len(refs) == 1 else {"anyOf": refs}
     elif kind is not Any:
         raise TypeError(f"{kind!r} has no shape yet: teach it to {__name__}.")
     return shape
