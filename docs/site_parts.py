@@ -11,6 +11,7 @@ SHOWN = {
     "line_leans": "line_test",
     "audit_random": "audit_test",
     "annotators": "annotator_audit",
+    "shares_by_group": "corrected_share",
     "contour_leans": "contour_test",
     "multiclass": "multiclass_test",
     "confusion": "confusion_test",
