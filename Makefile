@@ -5,7 +5,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-floors lint bench bench-data bench-device fuzz calibration signals clean
+.PHONY: demo test test-floors lint docs bench bench-data bench-device fuzz calibration signals clean
 
 demo: .venv/installed
 	$(BIN)/evenodds demo
@@ -23,6 +23,11 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Every page, with figures and help made anew; a warning is a failure.
+docs: .venv/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
+	@echo "Open docs/_build/index.html"
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.fits
@@ -84,4 +89,4 @@ signals: .venv/installed-dev
 	touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/api docs/gallery .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -63,6 +63,7 @@ _HOME = {
     "rejection_rate": "simulation.rejection",
     "sample_size": "planning.power",
     "sample_size_range": "planning.plan",
+    "show_versions": "versions",
 }
 
 __all__ = list(_HOME)

@@ -72,5 +72,6 @@ from evenodds.planning.power import sample_size as sample_size
 from evenodds.simulation.own_data import data_world as data_world
 from evenodds.simulation.rejection import rejection_rate as rejection_rate
 from evenodds.simulation.world import World as World
+from evenodds.versions import show_versions as show_versions
 
 __version__: str

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -10,22 +11,32 @@ from tests.browser.sessions import Server, write_patients
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    """Return a headless browser; without one skip, or fail where one is required."""
-    program = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if program is None:
-        missing = "browser tests need Chromium (Debian and Ubuntu: apt-get install chromium)"
-        if os.environ.get("EVENODDS_BROWSER_REQUIRED"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+def _program():
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def open_chromium():
+    """Open a headless browser."""
     from playwright.sync_api import sync_playwright
 
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # which root cannot have
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=arguments)
+        browser = playwright.chromium.launch(executable_path=_program(), args=arguments)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return a headless browser; without one skip, or fail where one is required."""
+    if _program() is None:
+        missing = "browser tests need Chromium (Debian and Ubuntu: apt-get install chromium)"
+        if os.environ.get("EVENODDS_BROWSER_REQUIRED"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with open_chromium() as browser:
+        yield browser
 
 
 @pytest.fixture

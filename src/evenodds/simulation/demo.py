@@ -23,8 +23,34 @@ ANIMALS = np.array(["cat", "dog", "fox"])
 CENTRES = np.array([[0.0, 2.0], [-1.8, -1.0], [1.8, -1.0]])
 
 
+# All that a folder gets, the report of the demonstration included.
+NAMES = (
+    PATIENTS.name,
+    TOSS_UPS.name,
+    "stated.csv",
+    "scores.csv",
+    "answers.json",
+    "answers.csv",
+    "audit.csv",
+    "animals.csv",
+    "looked_up.csv",
+    "between.csv",
+    "rest.csv",
+    "report.html",
+)
+
+
 def write_files(folder: Path) -> list[Path]:
-    """Write all of them into a folder, which is made if it is not there."""
+    """Write all of them into a folder, which is made if it is not there.
+
+    Raises
+    ------
+    InputError
+        If one of them is there already: nothing is overwritten.
+    """
+    there = next((folder / name for name in NAMES if (folder / name).exists()), None)
+    if there is not None:
+        raise InputError(f"{there} is there already: name another folder, or delete it.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,0 +1,1 @@
+"""The published shape of every result's JSON."""
