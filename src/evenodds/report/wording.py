@@ -107,9 +107,9 @@ def equivalence_step(smallest: float = 0.0) -> list[str]:
 def never_shown(smallest: float) -> str:
     """Say which margins no number of rows can show."""
     if smallest >= 1:
-        return "no margin can be shown with these anchors, however many rows"
+        return "no margin can be shown with these tolerances, however many rows"
     least = rounded_up(smallest)
-    return f"none below {least:g} can be shown with these anchors, however many rows"
+    return f"none below {least:g} can be shown with these tolerances, however many rows"
 
 
 def rounded_up(margin: float) -> float:
@@ -199,10 +199,15 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
         return f"Of every 100, about {count} more true {more} are flipped than true {less}."
     rates = (100 * result.alpha, 100 * result.beta)[:: 1 if result.statistic < 0 else -1]
     return (
-        f"Of every 100 that are truly {more}, about {rates[0]:.0f} are labelled {less}; of every "
-        f"100 truly {less}, about {rates[1]:.0f} are labelled {more}. The difference is {count} in "
+        f"Of every 100 that are truly {more}, about {_are(rates[0])} labelled {less}; of every "
+        f"100 truly {less}, about {_are(rates[1])} labelled {more}. The difference is {count} in "
         "100."
     )
+
+
+def _are(count: float) -> str:
+    """Return a whole number with its verb."""
+    return "1 is" if round(count) == 1 else f"{count:.0f} are"
 
 
 def _possible(result: Profiled, interval: ConfidenceInterval) -> str:

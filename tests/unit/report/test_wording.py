@@ -41,7 +41,7 @@ def test_a_failure_to_reject_never_claims_uniform_noise(clean):
 def test_the_advice_to_test_equivalence_has_a_margin_that_can_be_shown(clean):
     """Three anchors, tolerances of 0.05: 2 * 1.645 * sqrt(0.05^2 / 9 + 0.05^2 / 3) is 0.1097."""
     step = next(step for step in next_steps(clean) if "equivalence" in step)
-    assert "none below 0.11 can be shown with these anchors, however many rows" in step
+    assert "none below 0.11 can be shown with these tolerances, however many rows" in step
     assert "--margin 0.15." in step
 
 
