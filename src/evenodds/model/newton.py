@@ -199,7 +199,7 @@ def _by_secants(
     for step, change in reversed(pairs):
         shares.append(float(step @ left) / float(step @ change))
         left = left - shares[-1] * change
-    made: FloatArray = cho_solve(factor, left)
+    made: FloatArray = cho_solve(factor, left, check_finite=False)  # nan ends the climb
     for (step, change), share in zip(pairs, reversed(shares), strict=True):
         made = made + (share - float(change @ made) / float(step @ change)) * step
     return made
