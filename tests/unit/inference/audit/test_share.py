@@ -182,6 +182,51 @@ def test_labels_that_do_not_fit_the_audit_are_refused(given, made, settings, mes
         eo.corrected_share(given, audit(*made), **settings)
 
 
+@pytest.mark.parametrize("kind", [float, bool, object, str])
+def test_labels_may_be_of_another_kind_than_the_audits(kind):
+    given = np.array([1, 0, 0] * 100)
+    found = eo.corrected_share(given.astype(kind), audit(30, 5, 10, 55))
+    assert found == eo.corrected_share(given, audit(30, 5, 10, 55))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.ones((100, 2), dtype=int), r"given has shape \(100, 2\) but must be one column"),
+        ([0.0, 1.0, np.nan] * 100, "given has 100 missing values, the first in row 2"),
+        (np.array([0, 1, "1"] * 100, dtype=object), "hold both 1 and '1'"),
+        ({0: 100, 1: 100, "1": 50}, "labels of given hold both 1 and '1'"),
+    ],
+)
+def test_labels_that_could_be_counted_wrongly_are_refused(given, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.corrected_share(given, audit(30, 5, 10, 55))
+
+
+def test_groups_without_an_audit_are_named():
+    audits = {"a": audit(20, 5, 4, 21), "b": audit(18, 6, 6, 20)}
+    who = np.repeat(["a", "b", "c"], [200, 200, 50])
+    by_rows = eo.corrected_share(np.array([1, 0] * 225), audits, groups=who)
+    by_counts = eo.corrected_share({"a": {0: 100, 1: 100}, "b": {0: 100, 1: 100},
+                                    "c": {0: 25, 1: 25}}, audits)  # fmt: skip
+    assert by_rows == by_counts
+    assert [one.message for one in by_rows.diagnostics] == [
+        "'c' is left out: none of its rows were audited"
+    ]
+
+
+def test_groups_that_print_alike_are_refused():
+    audits = {1: audit(20, 5, 4, 21), "1": audit(18, 6, 6, 20)}
+    with pytest.raises(eo.InputError, match="groups of audit hold both 1 and '1'"):
+        eo.corrected_share({1: {0: 100, 1: 100}, "1": {0: 90, 1: 90}}, audits)
+
+
+def test_groups_may_be_of_another_kind_than_the_audits():
+    audits = {1: audit(20, 5, 4, 21), 2: audit(18, 6, 6, 20)}
+    given, who = np.array([1, 0] * 200), np.repeat([1.0, 2.0], 200)
+    assert [one.group for one in eo.corrected_share(given, audits, groups=who).shares] == [1, 2]
+
+
 def test_other_audits_are_refused():
     by_given = audit(9, 1, 1, 9, sampled_by="given", given_counts={0: 50, 1: 50})
     with pytest.raises(eo.InputError, match="but the audit was drawn from 50 and 50"):
