@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from evenodds.errors import InputError
@@ -27,7 +26,6 @@ from evenodds.inference.audit.result import (
     cells_of,
     inverted,
 )
-from evenodds.inference.audit.score import GivenSample
 from evenodds.inference.audit.stratified import Cells, LikeliestShares, deviate
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
@@ -38,6 +36,8 @@ By = Literal["labels", "rates"]
 MOST_STEPS = 60
 # Draws of the test that groups share their rates, and their seed.
 DRAWS, SEED = 9999, 0
+# Rounds of its fit by given label, how near two of them end it, and the step of its derivatives.
+MOST_ROUNDS, SETTLED, STEP = 5000, 1e-9, 1e-6
 # Rates are kept this far from 0 and 1 where they divide.
 EDGE = 1e-9
 
@@ -511,7 +511,7 @@ def _test_of_rates(audits: list[AuditTestResult]) -> dict[str, Any]:
         return dict.fromkeys(("statistic", "pvalue", "alpha", "beta")) | {"withheld": why}
     flips = [one.counts for one in audits]
     if designs == {"given"}:
-        counts = [one.given_counts[1] / sum(one.given_counts) for one in audits if one.given_counts]
+        counts = [one.given_counts for one in audits if one.given_counts]
         rates, statistic, pvalue = shared_rates_by_given(flips, counts)
     else:
         rates, statistic, pvalue = shared_rates(flips)
@@ -533,34 +533,40 @@ def shared_rates(flips: list[Flips]) -> tuple[tuple[float, float], float, float]
 
 
 def shared_rates_by_given(
-    flips: list[Flips], labelled: list[float]
+    flips: list[Flips], given_counts: list[tuple[int, int]]
 ) -> tuple[tuple[float, float], float, float]:
-    """Return the same for rows drawn by given label, with the share of positive labels as told."""
+    """Return the same for rows drawn by given label; labels of all rows have their error too."""
     hits = np.array([(one.flipped_negative, one.flipped_positive) for one in flips], dtype=float)
     rows = np.array([(one.given_positive, one.given_negative) for one in flips], dtype=float)
-
-    def wrong(rates: FloatArray) -> FloatArray:
-        alpha, beta = np.clip(rates, EDGE, 1 - EDGE)
-        priors = (np.array(labelled) - beta) / (1 - alpha - beta)
-        samples = [GivenSample.of(alpha, beta, min(max(one, EDGE), 1 - EDGE)) for one in priors]
-        return np.array([(one.wrong_positive, one.wrong_negative) for one in samples])
-
-    def misfit(rates: FloatArray) -> float:
-        if rates.min() < 0 or rates.sum() >= 1:
-            return np.inf
-        chances = np.clip(wrong(rates), EDGE, 1 - EDGE)
-        return -float((hits * np.log(chances) + (rows - hits) * np.log1p(-chances)).sum())
-
-    start = np.array([sum(one.flipped_positive for one in flips) / rows.sum()] * 2) + 0.02
-    best = minimize(misfit, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
-    steps = 1e-5 * np.eye(2)
-    slopes = np.column_stack(
-        [(wrong(best.x + step) - wrong(best.x - step)).ravel() / 2e-5 for step in steps]
-    )
+    told = np.array([(positive, negative) for negative, positive in given_counts], dtype=float)
+    chances = np.column_stack([hits / rows, told[:, 0] / told.sum(axis=1)])
+    for _ in range(MOST_ROUNDS):  # expected wrong rows of all, then the rates that fit them (EM)
+        wrong = hits + (told - rows) * chances[:, :2]
+        positives = told[:, 0] - wrong[:, 0] + wrong[:, 1]
+        negatives = told.sum(axis=1) - positives
+        rates = np.array([wrong[:, 1].sum() / positives.sum(), wrong[:, 0].sum() / negatives.sum()])
+        fitted = np.r_[rates, positives / told.sum(axis=1)]
+        before, chances = chances, _chances_by_given(fitted)
+        if np.abs(chances - before).max() < SETTLED:
+            break
+    steps = STEP * np.eye(len(fitted))
+    slopes = [(_chances_by_given(fitted + step) - _chances_by_given(fitted - step)).ravel()
+              for step in steps]  # fmt: skip
+    seen = np.column_stack([hits, told[:, 0]]).ravel()
+    total = np.column_stack([rows, told.sum(axis=1)]).ravel()
     statistic, pvalue = _drawn_chi_squared(
-        hits.ravel(), rows.ravel(), wrong(best.x).ravel(), slopes
+        seen, total, chances.ravel(), np.column_stack(slopes) / (2 * STEP)
     )
-    return (float(best.x[0]), float(best.x[1])), statistic, pvalue
+    return (float(rates[0]), float(rates[1])), statistic, pvalue
+
+
+def _chances_by_given(fitted: FloatArray) -> FloatArray:
+    """Return how likely labels are wrong, positive and negative ones, and positive at all."""
+    alpha, beta, priors = fitted[0], fitted[1], fitted[2:]
+    labelled = (1 - priors) * beta + priors * (1 - alpha)
+    return np.column_stack(
+        [(1 - priors) * beta / labelled, priors * alpha / (1 - labelled), labelled]
+    )
 
 
 def _drawn_chi_squared(
@@ -568,8 +574,8 @@ def _drawn_chi_squared(
 ) -> tuple[float, float]:
     """Return Pearson's chi-squared about fitted chances, and its p-value by draws from them.
 
-    In every draw the two rates are fitted again, to first order: `slopes` are the derivatives of
-    the chances in them, and the residuals that they explain are left out.
+    In every draw the rates are fitted again, to first order: `slopes` are the derivatives of the
+    chances in them, and the residuals that they explain are left out.
     """
     inside = np.clip(chances, EDGE, 1 - EDGE)
     scale = np.sqrt(rows * inside * (1 - inside))

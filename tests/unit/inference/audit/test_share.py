@@ -10,7 +10,12 @@ from tests.snapshots.results import MAKERS
 
 import evenodds as eo
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.share import shared_rates, z_by_labels, z_by_rates
+from evenodds.inference.audit.share import (
+    shared_rates,
+    shared_rates_by_given,
+    z_by_labels,
+    z_by_rates,
+)
 from evenodds.inference.audit.stratified import Cells, LikeliestShares
 
 
@@ -139,6 +144,22 @@ def test_by_given_label_equal_rates_fit_and_unequal_ones_do_not():
     assert same.pvalue > 0.9
     assert same.alpha == pytest.approx(0.2, abs=0.01)
     assert pvalue(group(0.2, 0.3), group(0.5, 0.5)).pvalue < 0.01
+
+
+def test_by_given_label_all_rows_audited_are_contingency_tables():
+    flips = [Flips(300, 60, 700, 70), Flips(500, 130, 500, 60), Flips(400, 90, 600, 80)]
+    labels = [(one.given_negative, one.given_positive) for one in flips]
+    (alpha, beta), statistic, pvalue = shared_rates_by_given(flips, labels)
+    rates, expected, expected_pvalue = shared_rates(flips)
+    assert (alpha, beta) == pytest.approx(rates)
+    assert statistic == pytest.approx(expected, rel=0.03)
+    assert pvalue == pytest.approx(expected_pvalue, abs=0.02)
+
+
+def test_by_given_label_equal_rates_fit_whatever_they_are():
+    """Where most labels are wrong, too: 90 and 95 of 100."""
+    flips = [Flips(46, 40, 54, 50), Flips(45, 40, 55, 50)]
+    assert shared_rates_by_given(flips, [(5000, 5000), (5050, 4950)])[2] > 0.5
 
 
 def test_groups_come_from_labels_or_counts_alike():
