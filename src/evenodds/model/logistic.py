@@ -25,6 +25,7 @@ from evenodds.model.newton import (
     Sample,
     chord,
     guided_newton,
+    is_lost,
     newton,
     quasi_newton,
 )
@@ -394,8 +395,6 @@ WIDE_THINNING = 8
 FEWEST_ROWS_A_PARAMETER = 15
 FEWEST_LABELS = 5
 LAST_WIDE_STEP = 1e-7
-# Where the curvature has fallen to this share of the start's, labels may be separated.
-FLAT = 1e-6
 # Newton on overlapping data needs far fewer; more hint at separation.
 SUSPICIOUSLY_MANY_ITERATIONS = 15
 SAMPLE_SEED = 20210303
@@ -586,13 +585,11 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
             f"more rows than its {n_parameters} parameters, and a test many more."
         )
     climbed = _climb_many_rows(rows)
-    if climbed is not None:
-        return climbed
-    if rows.n_features >= WIDE and not rows.costly:
+    if climbed is None and rows.n_features >= WIDE and not rows.costly:
         with np.errstate(invalid="ignore", over="ignore"):  # of values that are refused below
             climbed = _climb_wide(rows)
-        if climbed is not None:
-            return climbed
+    if climbed is not None:
+        return climbed
     problem, start = set_up(rows)
     optimum = newton(problem, start)
     if not optimum.converged or optimum.n_iterations > SUSPICIOUSLY_MANY_ITERATIONS:
@@ -609,9 +606,8 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
 def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     """Climb where a curvature costs far more than a score: one of them, at the end.
 
-    Until then the Gram of the columns serves, times the mean curvature; with many rows a
-    sample lends its own curvature, and the place to start from. None where the curvature is
-    lost on the way, as where labels are separated: Newton on all rows tells.
+    Until then the Gram of the columns serves, times the mean curvature; with many rows a sample
+    lends its own, and the place to start from. None where it is lost: Newton then tells why.
     """
     lent = _lent_by_sample(rows)
     if lent is None:
@@ -623,24 +619,13 @@ def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
         problem = LogisticProblem(rows, scaling)
         near, n_steps = quasi_newton(problem, start, information)
     last = newton(problem, near, last_step=LAST_WIDE_STEP)
-    if not last.converged or _is_lost(last.information, at_first):
+    if not last.converged or is_lost(last.information, at_first):
         return None
     return problem, replace(last, n_iterations=last.n_iterations + n_steps)
 
 
-def _is_lost(information: FloatArray, at_first: FloatArray) -> bool:
-    """Tell whether hardly any curvature is left for some column; its variance shows it."""
-    left, before = (1 / np.linalg.inv(one).diagonal() for one in (information, at_first))
-    return not bool((left > FLAT * before).all())
-
-
-def _lent_by_sample(
-    rows: Rows,
-) -> tuple[Scaling, FloatArray, FloatArray, FloatArray] | None:
-    """Return scale, optimum, curvature there and at the start of a sample, scaled up to all rows.
-
-    None if it has too few rows of a label.
-    """
+def _lent_by_sample(rows: Rows) -> tuple[Scaling, FloatArray, FloatArray, FloatArray] | None:
+    """Return scale, optimum, curvature there and at first of a sample; None if it is too small."""
     n_parameters = rows.n_features + 1
     step = max(WIDE_THINNING, rows.n_rows // (SAMPLE_ROWS_A_PARAMETER * n_parameters))
     if rows.n_rows // step < FEWEST_ROWS_A_PARAMETER * n_parameters:
@@ -654,8 +639,8 @@ def _lent_by_sample(
         return None
     at_first = problem.scaling.rescaled(moments.gram()) * problem.curvature(start)
     near, _ = quasi_newton(problem, start, at_first)
-    more = rows.total_weight / moments.weight
-    return problem.scaling, near, problem.evaluate(near).information * more, at_first * more
+    information, more = problem.evaluate(near).information, rows.total_weight / moments.weight
+    return problem.scaling, near, information * more, at_first * more
 
 
 def _shifted_curve(
