@@ -155,7 +155,9 @@ def as_array(values: Any) -> NDArray[Any]:
         kept = values if values.dtype.kind == "f" else values.astype(object)
         return np.ma.filled(kept, np.nan)
     if hasattr(values, "detach"):  # a tensor of torch
-        values = values.detach().cpu().numpy()
+        values = values.detach().cpu()
+        # NumPy has no numbers of that kind.
+        values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
     elif type(values).__module__.startswith("cupy"):
         values = values.get()
     array = np.asarray(values)

@@ -164,7 +164,7 @@ class Groups:
             given = true ^ (rng.random(total) < np.where(true, alpha, beta))
             if self.by_given:
                 drawn = [_some(np.flatnonzero(given == one), n // 2, rng) for one in (0, 1)]
-                labelled.append(given.mean())
+                labelled.append((int((~given).sum()), int(given.sum())))
                 rows = np.concatenate(drawn)
                 true, given = true[rows], given[rows]
             flips.append(Flips.of_cells(np.bincount(2 * true + given, minlength=4)))
@@ -181,6 +181,10 @@ GROUPS = (
     Groups("3 by given label, few wrong", (60, 200, 40), (0.2, 0.1, 0.3), (0.05,) * 3, (0.02,) * 3,
            True),
     Groups("4 by given label", (200,) * 4, (0.5,) * 4, (0.1,) * 4, (0.2,) * 4, True),
+    Groups("3 by given label, rare", (200,) * 3, (0.02, 0.05, 0.01), (0.1,) * 3, (0.02,) * 3, True,
+           10_000),
+    Groups("2 by given label, most of 120 rows", (100,) * 2, (0.3, 0.5), (0.2,) * 2, (0.1,) * 2,
+           True, 120),
     Groups("2 at random, unequal", (150, 150), (0.3, 0.5), (0.1, 0.3), (0.1,) * 2),
     Groups("2 by given label, unequal", (150, 150), (0.3, 0.3), (0.1, 0.3), (0.1,) * 2, True),
 )  # fmt: skip

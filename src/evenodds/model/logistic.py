@@ -25,6 +25,7 @@ from evenodds.model.newton import (
     Sample,
     chord,
     guided_newton,
+    is_lost,
     newton,
     quasi_newton,
 )
@@ -584,12 +585,11 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
             f"more rows than its {n_parameters} parameters, and a test many more."
         )
     climbed = _climb_many_rows(rows)
+    if climbed is None and rows.n_features >= WIDE and not rows.costly:
+        with np.errstate(invalid="ignore", over="ignore"):  # of values that are refused below
+            climbed = _climb_wide(rows)
     if climbed is not None:
         return climbed
-    if rows.n_features >= WIDE and not rows.costly:
-        problem, optimum = _climb_wide(rows)
-        if optimum.converged:
-            return problem, optimum
     problem, start = set_up(rows)
     optimum = newton(problem, start)
     if not optimum.converged or optimum.n_iterations > SUSPICIOUSLY_MANY_ITERATIONS:
@@ -603,27 +603,29 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
     return problem, optimum
 
 
-def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum]:
+def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     """Climb where a curvature costs far more than a score: one of them, at the end.
 
-    Until then the Gram of the columns serves, times the mean curvature; with many rows a
-    sample lends its own curvature, and the place to start from.
+    Until then the Gram of the columns serves, times the mean curvature; with many rows a sample
+    lends its own, and the place to start from. None where it is lost: Newton then tells why.
     """
     lent = _lent_by_sample(rows)
     if lent is None:
         problem, start, moments = _measured(rows)
-        gram = problem.scaling.rescaled(moments.gram())
-        near, n_steps = quasi_newton(problem, start, gram * problem.curvature(start))
+        at_first = problem.scaling.rescaled(moments.gram()) * problem.curvature(start)
+        near, n_steps = quasi_newton(problem, start, at_first)
     else:
-        scaling, start, information = lent
+        scaling, start, information, at_first = lent
         problem = LogisticProblem(rows, scaling)
         near, n_steps = quasi_newton(problem, start, information)
     last = newton(problem, near, last_step=LAST_WIDE_STEP)
+    if not last.converged or is_lost(last.information, at_first):
+        return None
     return problem, replace(last, n_iterations=last.n_iterations + n_steps)
 
 
-def _lent_by_sample(rows: Rows) -> tuple[Scaling, FloatArray, FloatArray] | None:
-    """Return scale, optimum and curvature of a sample; None if it has too few rows of a label."""
+def _lent_by_sample(rows: Rows) -> tuple[Scaling, FloatArray, FloatArray, FloatArray] | None:
+    """Return scale, optimum, curvature there and at first of a sample; None if it is too small."""
     n_parameters = rows.n_features + 1
     step = max(WIDE_THINNING, rows.n_rows // (SAMPLE_ROWS_A_PARAMETER * n_parameters))
     if rows.n_rows // step < FEWEST_ROWS_A_PARAMETER * n_parameters:
@@ -635,10 +637,10 @@ def _lent_by_sample(rows: Rows) -> tuple[Scaling, FloatArray, FloatArray] | None
         return None
     if min(moments.labels, moments.weight - moments.labels) < FEWEST_LABELS * n_parameters:
         return None
-    gram = problem.scaling.rescaled(moments.gram())
-    near, _ = quasi_newton(problem, start, gram * problem.curvature(start))
-    information = problem.evaluate(near).information * (rows.total_weight / moments.weight)
-    return problem.scaling, near, information
+    at_first = problem.scaling.rescaled(moments.gram()) * problem.curvature(start)
+    near, _ = quasi_newton(problem, start, at_first)
+    information, more = problem.evaluate(near).information, rows.total_weight / moments.weight
+    return problem.scaling, near, information * more, at_first * more
 
 
 def _shifted_curve(

@@ -28,6 +28,8 @@ MAX_BENDS = 12
 BENT_ENOUGH = 1e-6
 # A step has gone too far when the slope at its end is this negative, relative to the start.
 OVERSHOT = -0.5
+# Where the curvature has fallen to this share of the first one, labels may be separated.
+FLAT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +201,16 @@ def _by_secants(
     for step, change in reversed(pairs):
         shares.append(float(step @ left) / float(step @ change))
         left = left - shares[-1] * change
-    made: FloatArray = cho_solve(factor, left)
+    made: FloatArray = cho_solve(factor, left, check_finite=False)  # nan ends the climb
     for (step, change), share in zip(pairs, reversed(shares), strict=True):
         made = made + (share - float(change @ made) / float(step @ change)) * step
     return made
+
+
+def is_lost(information: FloatArray, at_first: FloatArray) -> bool:
+    """Tell whether hardly any curvature is left for some column; its variance shows it."""
+    left, before = (1 / np.linalg.inv(one).diagonal() for one in (information, at_first))
+    return not bool((left > FLAT * before).all())
 
 
 def guided_newton(problem: Likelihood, pilot: Pilot) -> Optimum | None:

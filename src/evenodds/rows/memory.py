@@ -153,6 +153,8 @@ def read_features(X: Any, name: str) -> Features:
             return {str(n): _column_numbers(frame.get_column(n), name) for n in frame.columns}
     if hasattr(X, "tocsr"):
         raise InputError(f"{name} is a sparse matrix: pass {name}.toarray().")
+    if getattr(X, "is_sparse", False) is True:
+        raise InputError(f"{name} is a sparse tensor: pass {name}.to_dense().")
     try:
         array = as_array(X)
     except ValueError:

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.model.test_newton import Hill
 
 from evenodds import InputError, fit_logistic
-from evenodds.errors import RankError
+from evenodds.errors import RankError, SeparationError
 from evenodds.model import logistic
 from evenodds.model.newton import quasi_newton
 from evenodds.rows.read import read_data
@@ -87,6 +87,25 @@ def test_separated_labels_are_named():
     X, _ = table("plain", 700, 100)
     with pytest.raises(InputError, match="together separate the labels"):
         fit_logistic(X, X.sum(axis=1) > 0)
+
+
+@pytest.mark.parametrize(("n_rows", "n_ones"), [(3_000, 2), (16_000, 2), (16_000, 60)])
+def test_a_rare_category_with_one_label_is_named(n_rows, n_ones):
+    X, y = table("plain", n_rows, 100)
+    X[:, 0] = 0
+    X[:n_ones, 0], y[:n_ones] = 1, 1
+    with pytest.raises(SeparationError, match="column 0 alone separates the labels"):
+        fit_logistic(X, y)
+
+
+@pytest.mark.parametrize(("value", "what"), [(np.nan, "missing"), (np.inf, "infinite")])
+def test_a_value_that_the_sample_does_not_see_is_named(value, what):
+    X, y = table("plain", 16_000, 100)
+    for row in (7, 8):  # one of them is not in the sample
+        one = X.copy()
+        one[row, 3] = value
+        with pytest.raises(InputError, match=f"1 {what} value, the first in row {row}, column 3"):
+            fit_logistic(one, y)
 
 
 def test_too_few_of_a_label_in_the_sample_take_the_gram_of_all_rows():

@@ -253,3 +253,18 @@ def test_scores_of_an_estimator_take_no_device(data):
 
     with pytest.raises(InputError, match="device is for the default model"):
         eo.out_of_fold_scores(*data[:2], estimator=LogisticRegression(), device="cpu")
+
+
+def test_tensors_of_half_precision_are_read_on_the_processor_too(data):
+    X, y, _ = data
+    rough = torch.as_tensor(X).bfloat16()
+    fit = eo.fit_logistic(rough, y)
+    np.testing.assert_array_equal(
+        fit.coefficients, eo.fit_logistic(rough.float().numpy(), y).coefficients
+    )
+
+
+def test_sparse_tensors_are_refused(data):
+    X, y, _ = data
+    with pytest.raises(InputError, match=r"X is a sparse tensor: pass X.to_dense\(\)"):
+        eo.fit_logistic(torch.as_tensor(X).to_sparse(), y)

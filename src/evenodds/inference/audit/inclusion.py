@@ -37,7 +37,7 @@ def read_inclusion(
     All three columns are of all rows; the truth is missing where a row was not drawn.
     """
     whole, truth = as_labels(given, "given"), as_labels(true, "true")
-    chances = check_vector(inclusion, "inclusion", len(whole), "row of given", one_for_all=False)
+    chances = check_vector(inclusion, "inclusion", len(whole), "row", one_for_all=False)
     if truth.shape != whole.shape:
         raise InputError(
             f"true has shape {truth.shape} but given has {len(whole):,} rows: with inclusion, give "
@@ -50,7 +50,7 @@ def read_inclusion(
             f"{chances[outside[0]]:g}: give the chance with which each row was drawn (one over its "
             "weight); a row that could not be drawn is not of the data audited."
         )
-    drawn = ~np.fromiter(map(is_missing, truth.tolist()), bool, len(truth))
+    drawn = np.array([not (is_missing(one) or one == "") for one in truth.tolist()], dtype=bool)
     if not drawn.any():
         raise InputError("true is missing for every row: no row was audited.")
     labels = read_audited(truth[drawn], whole[drawn], positive)
@@ -92,7 +92,7 @@ def _stratum(chances: FloatArray, drawn: Any, wrong: FloatArray, given: Any) -> 
     weights, off = 1 / chances[drawn], wrong[drawn]
     shares = weights / weights.sum()
     wrong_share = min(float(shares @ off), 1.0)
-    worth = 1 / float((shares**2).sum())
+    worth = min(1 / float((shares**2).sum()), float(len(shares)))  # never more, by rounding
     # Where the wrong rows are those of large weight, they are worth less than that.
     variance = float((shares**2 * (off - wrong_share) ** 2).sum())
     if variance > 0:

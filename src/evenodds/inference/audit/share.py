@@ -14,12 +14,11 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult
-from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.counts import Flips, refuse_lookalikes
 from evenodds.inference.audit.result import (
     AuditStratum,
     AuditTestResult,
@@ -27,17 +26,18 @@ from evenodds.inference.audit.result import (
     cells_of,
     inverted,
 )
-from evenodds.inference.audit.score import GivenSample
 from evenodds.inference.audit.stratified import Cells, LikeliestShares, deviate
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
-from evenodds.rows.labels import as_labels, plain
+from evenodds.rows.labels import distinct_labels, label_column, plain
 from evenodds.validation import FloatArray, check_between, check_whole, join_quoted
 
 By = Literal["labels", "rates"]
 MOST_STEPS = 60
 # Draws of the test that groups share their rates, and their seed.
 DRAWS, SEED = 9999, 0
+# Rounds of its fit by given label, how near two of them end it, and the step of its derivatives.
+MOST_ROUNDS, SETTLED, STEP = 5000, 1e-9, 1e-6
 # Rates are kept this far from 0 and 1 where they divide.
 EDGE = 1e-9
 
@@ -289,7 +289,7 @@ def corrected_share(
             )
         return _one_share(_count(given, audit), audit, elsewhere)
     audits = _by_group(audit)
-    counts = _count_groups(given, groups, audits)
+    counts, others = _count_groups(given, groups, audits)
     shares = []
     for name, one in audits.items():
         try:
@@ -297,7 +297,9 @@ def corrected_share(
         except InputError as error:
             raise InputError(f"of group {name!r}: {error}") from None
     first = shares[0].result
-    left_out = audit.untested if isinstance(audit, AnnotatorAuditResult) else ()
+    left_out = dict.fromkeys(others, "none of its rows were audited")
+    if isinstance(audit, AnnotatorAuditResult):
+        left_out |= {one.annotator: one.why for one in audit.untested}
     test = _test_of_rates(list(audits.values()))
     return GroupSharesResult(
         shares=tuple(shares),
@@ -306,9 +308,8 @@ def corrected_share(
         negative=first.negative,
         n_rows=sum(one.result.n_rows for one in shares),
         diagnostics=tuple(
-            Diagnostic(name="group", message=f"{one.annotator!r} is left out: {one.why}",
-                       concern=True)
-            for one in left_out
+            Diagnostic(name="group", message=f"{name!r} is left out: {why}", concern=True)
+            for name, why in left_out.items()
         ),
     )  # fmt: skip
 
@@ -417,22 +418,34 @@ def _labels_as_strata(
 
 def _count(given: Any, audit: AuditTestResult) -> tuple[int, int]:
     """Return rows labelled negative and positive, from labels or counts."""
-    pair = str(audit.negative), str(audit.positive)
-    if isinstance(given, Mapping):
-        told = {str(plain(label)): count for label, count in given.items()}
+    pair = audit.negative, audit.positive
+    column = None if isinstance(given, Mapping) else label_column(given, "given")
+    if column is None:
+        labels = list(given)
     else:
-        values, times = np.unique(as_labels(given, "given").astype(str), return_counts=True)
-        told = dict(zip(values.tolist(), times.tolist(), strict=True))
-    if not told or not set(told) <= set(pair):
-        shown = join_quoted(told, limit=5) if told else "no label"
+        labels = distinct_labels(column, "given") if len(column) else []
+    refuse_lookalikes(labels, "labels of given")
+    counts = [0, 0]
+    if not labels or not all(_place(label, pair) for label in labels):
+        shown = join_quoted([str(plain(label)) for label in labels], limit=5) or "no label"
         raise InputError(
-            f"given has {shown} but the audit's labels are {join_quoted(pair)}: write them in the "
-            "same words."
+            f"given has {shown} but the audit's labels are {join_quoted(map(str, pair))}: write "
+            "them in the same words."
         )
-    negative, positive = (check_whole(told.get(label, 0), f"given of {label!r}") for label in pair)
+    for label in labels:
+        count = given[label] if column is None else int((column == label).sum())
+        place = _place(label, pair)[0]
+        counts[place] = check_whole(count, f"given of {str(pair[place])!r}")
+    negative, positive = counts
     if not negative + positive:
         raise InputError("given counts no row: give the labels of all rows.")
     return negative, positive
+
+
+def _place(label: Any, pair: tuple[Any, Any]) -> list[int]:
+    """Return which of two labels this is: 1 is True, and may have been read as "1"."""
+    word = plain(label)
+    return [k for k, one in enumerate(pair) if word == one or str(word) == str(one)]
 
 
 def _by_group(audit: Any) -> dict[Any, AuditTestResult]:
@@ -448,6 +461,7 @@ def _by_group(audit: Any) -> dict[Any, AuditTestResult]:
             f"audit is {type(audit).__name__!r} but must be what audit_test or annotator_audit "
             "returns, or {group: audit_test(...)}."
         )
+    refuse_lookalikes(list(found), "groups of audit")
     labels = {(str(one.negative), str(one.positive)) for one in found.values()}
     if len(labels) != 1 or len(found) < 2:
         raise InputError("audit needs at least two groups, with the same two labels in each.")
@@ -456,29 +470,37 @@ def _by_group(audit: Any) -> dict[Any, AuditTestResult]:
 
 def _count_groups(
     given: Any, groups: Any, audits: dict[Any, AuditTestResult]
-) -> dict[Any, tuple[int, int]]:
-    """Return rows by label for each group that was audited."""
+) -> tuple[dict[Any, tuple[int, int]], list[Any]]:
+    """Return rows by label for each group that was audited, and the groups that were not."""
+    names = {str(name): name for name in audits}
     if isinstance(given, Mapping):
+        refuse_lookalikes(list(given), "groups of given")
         told = {str(plain(name)): counts for name, counts in given.items()}
-        absent = [name for name in audits if not isinstance(told.get(str(name)), Mapping)]
+        absent = [name for name in names if not isinstance(told.get(name), Mapping)]
         if groups is not None or absent:
             raise InputError(
                 "given needs counts for each group, {group: {label: count}}, without groups; or "
                 "the labels of all rows, with groups."
             )
-        return {name: _count(told[str(name)], audit) for name, audit in audits.items()}
-    labels = as_labels(given, "given")
+        others = [plain(name) for name in given if str(plain(name)) not in names]
+        return {one: _count(told[name], audits[one]) for name, one in names.items()}, others
+    labels = label_column(given, "given")
     if groups is None:
         raise InputError("groups is missing: with an audit for each group, say whose row each is.")
-    who = as_labels(groups, "groups").astype(str)
+    who = label_column(groups, "groups")
     if who.shape != labels.shape:
         raise InputError(
             f"groups has shape {who.shape} but given has {len(labels):,} rows: say whose each is."
         )
-    for name in audits:
-        if not (who == str(name)).any():
-            raise InputError(f"groups has no row of {name!r}, which was audited.")
-    return {name: _count(labels[who == str(name)], audit) for name, audit in audits.items()}
+    values = distinct_labels(who, "groups")
+    refuse_lookalikes(values, "groups")
+    written = {str(plain(value)): value for value in values}
+    for name, one in names.items():
+        if name not in written:
+            raise InputError(f"groups has no row of {one!r}, which was audited.")
+    others = [plain(value) for name, value in written.items() if name not in names]
+    counts = {one: _count(labels[who == written[name]], audits[one]) for name, one in names.items()}
+    return counts, others
 
 
 def _test_of_rates(audits: list[AuditTestResult]) -> dict[str, Any]:
@@ -489,7 +511,7 @@ def _test_of_rates(audits: list[AuditTestResult]) -> dict[str, Any]:
         return dict.fromkeys(("statistic", "pvalue", "alpha", "beta")) | {"withheld": why}
     flips = [one.counts for one in audits]
     if designs == {"given"}:
-        counts = [one.given_counts[1] / sum(one.given_counts) for one in audits if one.given_counts]
+        counts = [one.given_counts for one in audits if one.given_counts]
         rates, statistic, pvalue = shared_rates_by_given(flips, counts)
     else:
         rates, statistic, pvalue = shared_rates(flips)
@@ -511,34 +533,40 @@ def shared_rates(flips: list[Flips]) -> tuple[tuple[float, float], float, float]
 
 
 def shared_rates_by_given(
-    flips: list[Flips], labelled: list[float]
+    flips: list[Flips], given_counts: list[tuple[int, int]]
 ) -> tuple[tuple[float, float], float, float]:
-    """Return the same for rows drawn by given label, with the share of positive labels as told."""
+    """Return the same for rows drawn by given label; labels of all rows have their error too."""
     hits = np.array([(one.flipped_negative, one.flipped_positive) for one in flips], dtype=float)
     rows = np.array([(one.given_positive, one.given_negative) for one in flips], dtype=float)
-
-    def wrong(rates: FloatArray) -> FloatArray:
-        alpha, beta = np.clip(rates, EDGE, 1 - EDGE)
-        priors = (np.array(labelled) - beta) / (1 - alpha - beta)
-        samples = [GivenSample.of(alpha, beta, min(max(one, EDGE), 1 - EDGE)) for one in priors]
-        return np.array([(one.wrong_positive, one.wrong_negative) for one in samples])
-
-    def misfit(rates: FloatArray) -> float:
-        if rates.min() < 0 or rates.sum() >= 1:
-            return np.inf
-        chances = np.clip(wrong(rates), EDGE, 1 - EDGE)
-        return -float((hits * np.log(chances) + (rows - hits) * np.log1p(-chances)).sum())
-
-    start = np.array([sum(one.flipped_positive for one in flips) / rows.sum()] * 2) + 0.02
-    best = minimize(misfit, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
-    steps = 1e-5 * np.eye(2)
-    slopes = np.column_stack(
-        [(wrong(best.x + step) - wrong(best.x - step)).ravel() / 2e-5 for step in steps]
-    )
+    told = np.array([(positive, negative) for negative, positive in given_counts], dtype=float)
+    chances = np.column_stack([hits / rows, told[:, 0] / told.sum(axis=1)])
+    for _ in range(MOST_ROUNDS):  # expected wrong rows of all, then the rates that fit them (EM)
+        wrong = hits + (told - rows) * chances[:, :2]
+        positives = told[:, 0] - wrong[:, 0] + wrong[:, 1]
+        negatives = told.sum(axis=1) - positives
+        rates = np.array([wrong[:, 1].sum() / positives.sum(), wrong[:, 0].sum() / negatives.sum()])
+        fitted = np.r_[rates, positives / told.sum(axis=1)]
+        before, chances = chances, _chances_by_given(fitted)
+        if np.abs(chances - before).max() < SETTLED:
+            break
+    steps = STEP * np.eye(len(fitted))
+    slopes = [(_chances_by_given(fitted + step) - _chances_by_given(fitted - step)).ravel()
+              for step in steps]  # fmt: skip
+    seen = np.column_stack([hits, told[:, 0]]).ravel()
+    total = np.column_stack([rows, told.sum(axis=1)]).ravel()
     statistic, pvalue = _drawn_chi_squared(
-        hits.ravel(), rows.ravel(), wrong(best.x).ravel(), slopes
+        seen, total, chances.ravel(), np.column_stack(slopes) / (2 * STEP)
     )
-    return (float(best.x[0]), float(best.x[1])), statistic, pvalue
+    return (float(rates[0]), float(rates[1])), statistic, pvalue
+
+
+def _chances_by_given(fitted: FloatArray) -> FloatArray:
+    """Return how likely labels are wrong, positive and negative ones, and positive at all."""
+    alpha, beta, priors = fitted[0], fitted[1], fitted[2:]
+    labelled = (1 - priors) * beta + priors * (1 - alpha)
+    return np.column_stack(
+        [(1 - priors) * beta / labelled, priors * alpha / (1 - labelled), labelled]
+    )
 
 
 def _drawn_chi_squared(
@@ -546,8 +574,8 @@ def _drawn_chi_squared(
 ) -> tuple[float, float]:
     """Return Pearson's chi-squared about fitted chances, and its p-value by draws from them.
 
-    In every draw the two rates are fitted again, to first order: `slopes` are the derivatives of
-    the chances in them, and the residuals that they explain are left out.
+    In every draw the rates are fitted again, to first order: `slopes` are the derivatives of the
+    chances in them, and the residuals that they explain are left out.
     """
     inside = np.clip(chances, EDGE, 1 - EDGE)
     scale = np.sqrt(rows * inside * (1 - inside))

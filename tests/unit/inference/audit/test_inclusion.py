@@ -83,6 +83,25 @@ def test_strata_have_like_chances_and_enough_audited_rows():
     assert sum(one.n_rows for one in strata) == len(given)
 
 
+def test_all_rows_may_be_drawn():
+    """With chances of 1, the whole of some labels, and of both."""
+    rng = np.random.default_rng(1)
+    for n in range(20, 40):
+        true = rng.integers(0, 2, n)
+        given = np.where(rng.random(n) < 0.2, 1 - true, true)
+        _, strata, _, _ = read_inclusion(true, given, np.full(n, 0.3))
+        assert all(one.worth <= one.n_audited for one in strata)
+    interval = eo.audit_test(true, given, inclusion=np.ones(n)).confidence_interval()
+    assert -1 < interval.low < interval.high < 1
+
+
+def test_no_text_is_no_truth():
+    truth, given, chances, _ = drawn()
+    blank = np.array(["" if one is None else str(one) for one in truth])
+    found = eo.audit_test(blank, given.astype(str), inclusion=chances)
+    assert found.pvalue == eo.audit_test(truth, given, inclusion=chances).pvalue
+
+
 def test_a_share_is_corrected_too():
     truth, given, chances, true = drawn(audited=300)
     labels = {0: int((given == 0).sum()), 1: int((given == 1).sum())}

@@ -10,7 +10,12 @@ from tests.snapshots.results import MAKERS
 
 import evenodds as eo
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.share import shared_rates, z_by_labels, z_by_rates
+from evenodds.inference.audit.share import (
+    shared_rates,
+    shared_rates_by_given,
+    z_by_labels,
+    z_by_rates,
+)
 from evenodds.inference.audit.stratified import Cells, LikeliestShares
 
 
@@ -141,6 +146,22 @@ def test_by_given_label_equal_rates_fit_and_unequal_ones_do_not():
     assert pvalue(group(0.2, 0.3), group(0.5, 0.5)).pvalue < 0.01
 
 
+def test_by_given_label_all_rows_audited_are_contingency_tables():
+    flips = [Flips(300, 60, 700, 70), Flips(500, 130, 500, 60), Flips(400, 90, 600, 80)]
+    labels = [(one.given_negative, one.given_positive) for one in flips]
+    (alpha, beta), statistic, pvalue = shared_rates_by_given(flips, labels)
+    rates, expected, expected_pvalue = shared_rates(flips)
+    assert (alpha, beta) == pytest.approx(rates)
+    assert statistic == pytest.approx(expected, rel=0.03)
+    assert pvalue == pytest.approx(expected_pvalue, abs=0.02)
+
+
+def test_by_given_label_equal_rates_fit_whatever_they_are():
+    """Where most labels are wrong, too: 90 and 95 of 100."""
+    flips = [Flips(46, 40, 54, 50), Flips(45, 40, 55, 50)]
+    assert shared_rates_by_given(flips, [(5000, 5000), (5050, 4950)])[2] > 0.5
+
+
 def test_groups_come_from_labels_or_counts_alike():
     given, who = np.array([1, 0] * 200), np.repeat(["a", "b"], 200)
     audits = {"a": audit(20, 5, 4, 21), "b": audit(18, 6, 6, 20)}
@@ -180,6 +201,51 @@ def test_results_survive_a_trip_through_json(name):
 def test_labels_that_do_not_fit_the_audit_are_refused(given, made, settings, message):
     with pytest.raises(eo.InputError, match=message):
         eo.corrected_share(given, audit(*made), **settings)
+
+
+@pytest.mark.parametrize("kind", [float, bool, object, str])
+def test_labels_may_be_of_another_kind_than_the_audits(kind):
+    given = np.array([1, 0, 0] * 100)
+    found = eo.corrected_share(given.astype(kind), audit(30, 5, 10, 55))
+    assert found == eo.corrected_share(given, audit(30, 5, 10, 55))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.ones((100, 2), dtype=int), r"given has shape \(100, 2\) but must be one column"),
+        ([0.0, 1.0, np.nan] * 100, "given has 100 missing values, the first in row 2"),
+        (np.array([0, 1, "1"] * 100, dtype=object), "hold both 1 and '1'"),
+        ({0: 100, 1: 100, "1": 50}, "labels of given hold both 1 and '1'"),
+    ],
+)
+def test_labels_that_could_be_counted_wrongly_are_refused(given, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.corrected_share(given, audit(30, 5, 10, 55))
+
+
+def test_groups_without_an_audit_are_named():
+    audits = {"a": audit(20, 5, 4, 21), "b": audit(18, 6, 6, 20)}
+    who = np.repeat(["a", "b", "c"], [200, 200, 50])
+    by_rows = eo.corrected_share(np.array([1, 0] * 225), audits, groups=who)
+    by_counts = eo.corrected_share({"a": {0: 100, 1: 100}, "b": {0: 100, 1: 100},
+                                    "c": {0: 25, 1: 25}}, audits)  # fmt: skip
+    assert by_rows == by_counts
+    assert [one.message for one in by_rows.diagnostics] == [
+        "'c' is left out: none of its rows were audited"
+    ]
+
+
+def test_groups_that_print_alike_are_refused():
+    audits = {1: audit(20, 5, 4, 21), "1": audit(18, 6, 6, 20)}
+    with pytest.raises(eo.InputError, match="groups of audit hold both 1 and '1'"):
+        eo.corrected_share({1: {0: 100, 1: 100}, "1": {0: 90, 1: 90}}, audits)
+
+
+def test_groups_may_be_of_another_kind_than_the_audits():
+    audits = {1: audit(20, 5, 4, 21), 2: audit(18, 6, 6, 20)}
+    given, who = np.array([1, 0] * 200), np.repeat([1.0, 2.0], 200)
+    assert [one.group for one in eo.corrected_share(given, audits, groups=who).shares] == [1, 2]
 
 
 def test_other_audits_are_refused():
