@@ -353,7 +353,21 @@ def _one_share(
         counts=audit.counts,
         sampled_by=audit.sampled_by,
         strata=strata,
-        diagnostics=() if by == "labels" else (_fits_the_rates(share, labelled, audit),),
+        diagnostics=(
+            *(() if by == "labels" else (_fits_the_rates(share, labelled, audit),)),
+            *((_read_early(audit),) if audit.look > 1 else ()),
+        ),
+    )
+
+
+def _read_early(audit: AuditTestResult) -> Diagnostic:
+    """Doubt an interval that takes an audit as planned for the look where it stopped."""
+    return Diagnostic(
+        name="looks",
+        message=f"The audit was read {audit.look} times as it grew, and the interval of the share "
+        "takes it as planned for its last size: it may miss the truth somewhat more often than "
+        "it says.",
+        concern=True,
     )
 
 

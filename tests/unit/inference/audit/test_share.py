@@ -283,3 +283,14 @@ def test_groups_that_could_not_be_audited_are_named():
                                groups=np.tile(who, 2))  # fmt: skip
     assert [one.group for one in found.shares] == ["a", "b"]
     assert "'c' is left out" in found.diagnostics[0].message
+
+
+def test_an_audit_read_as_it_grew_is_doubted():
+    true = [1] * 60 + [0] * 60
+    given = [1] * 50 + [0] * 10 + [1] * 20 + [0] * 40
+    counts = {1: 700, 0: 500}
+    once = eo.corrected_share(counts, eo.audit_test(true, given))
+    later = eo.corrected_share(counts, eo.audit_test(true, given, looks=(60, 120, 180)))
+    assert [check.name for check in once.diagnostics if check.concern] == []
+    assert [check.name for check in later.diagnostics if check.concern] == ["looks"]
+    assert "read 2 times as it grew" in str(later)
