@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
+from evenodds.inference.audit.audit_test import better_than_chance
 
 
 def _world(n=4000, seed=1, alpha=0.1, beta=0.2, hard=0.0):
@@ -219,3 +220,11 @@ def test_the_line_averages_cases_by_their_rows(world, audited, monkeypatch):
     eo.line_test(scores, given, cases, truth, answers="looked-up", positive="ill")
     contours, said, _ = seen[0]
     np.testing.assert_allclose(contours.averaging @ said, contours.stated)
+
+
+@pytest.mark.parametrize(("rate", "doubted"), [(0.3, False), (0.45, True)])
+def test_labels_that_hardly_follow_the_truth_are_doubted_within_strata(rate, doubted):
+    check = better_than_chance(rate, rate, strata=True)
+    assert check.concern is doubted
+    assert ("Audit rows at random" in check.message) is doubted
+    assert not better_than_chance(rate, rate).concern
