@@ -75,8 +75,8 @@ def better_than_chance(alpha: float, beta: float, *, strata: bool = False) -> Di
     if strata and HARDLY <= total < 1:
         return Diagnostic(
             name="better than chance",
-            message=f"alpha + beta is {total:.2f}: these labels hardly follow the truth, and within "
-            "strata equal flips are then rejected too often. Audit rows at random.",
+            message=f"alpha + beta is {total:.2f}: these labels hardly follow the truth, and "
+            "within strata equal flips are then rejected too often. Audit rows at random.",
             concern=True,
             statistic=total,
         )
