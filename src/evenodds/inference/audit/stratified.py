@@ -257,9 +257,16 @@ def deviate(
     Shares of so many rows with such chances, and a normal part of variance `normal`.
     """
     score = float(parts @ (hits / rows - chances))
-    variance = float((parts**2 * chances * (1 - chances) / rows).sum()) + normal
-    deviation = max(float(np.sqrt(variance)), 1e-15)
-    high, low = tails(score, (rows, chances, parts / rows), normal, deviation)
+    variance = float((parts**2 * chances * (1 - chances) / rows).sum())
+    return deviate_of(score, (rows, chances, parts / rows), variance, normal)
+
+
+def deviate_of(
+    score: float, counts: tuple[FloatArray, FloatArray, FloatArray], variance: float, normal: float
+) -> float:
+    """Return the normal deviate of a sum of counts; see `tails`."""
+    deviation = max(float(np.sqrt(variance + normal)), 1e-15)
+    high, low = tails(score, counts, normal, deviation)
     size = float(max(-ndtri(max(min(high, low), SMALLEST_TAIL)), 0.0))
     return size if high <= low else -size
 
@@ -350,17 +357,20 @@ def tails(
 ) -> tuple[float, float]:
     """Return the chances of a weighted sum of binomial counts at least as high, and as low.
 
-    `counts` are rows, chances and steps; the sum is taken about its mean, with a normal part of
-    variance `normal`. A Fourier series of a step function, on a circle wide enough for all of it.
+    `counts` are rows, chances and steps, of multinomial counts with a column an outcome; the sum
+    is taken about its mean, with a normal part of variance `normal`. A Fourier series of a step
+    function, on a circle wide enough for all of it.
     """
     rows, chances, steps = counts
+    chances, steps = (part.reshape(len(rows), -1) for part in (chances, steps))
     half = max(REACH * deviation, abs(score) + 8 * deviation)
     order = np.arange(1, WAVES + 1)
     waves = np.pi / half * order
     blur = DAMPED / waves[-1]
     turns = np.exp(1j * np.multiply.outer(steps, waves))
-    logs = rows @ np.log(1 + chances[:, None] * (turns - 1))
-    logs -= 1j * waves * float(rows @ (chances * steps)) + waves**2 * (blur**2 + normal) / 2
+    logs = rows @ np.log(1 + (chances[:, :, None] * (turns - 1)).sum(axis=1))
+    mean = float(rows @ (chances * steps).sum(axis=1))
+    logs -= 1j * waves * mean + waves**2 * (blur**2 + normal) / 2
     series, signs = np.exp(logs) / (-1j * waves), np.where(order % 2, -1.0, 1.0)
 
     def below(place: float) -> float:
