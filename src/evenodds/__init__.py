@@ -35,6 +35,7 @@ _HOME = {
     "MulticlassTestResult": "inference.multiclass.result",
     "NoiseAwareLogisticRegression": "model.classifier",
     "PriorTestResult": "inference.prior",
+    "StratifiedConfusionResult": "inference.multiclass.confusion_strata",
     "UniformNoise": "noise",
     "Wald": "inference.wald",
     "World": "simulation.world",

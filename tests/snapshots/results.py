@@ -144,6 +144,15 @@ def _confusion() -> Any:
     return eo.confusion_test(np.array(["cat", "dog", "fox"])[true], given)
 
 
+def _confusion_strata() -> Any:
+    _, true, given = _classes(900)
+    true = np.array(["cat", "dog", "fox"])[true]
+    labels, counts = np.unique(given, return_counts=True)
+    rows = np.concatenate([np.flatnonzero(given == label)[:50] for label in labels])
+    told = {"all": {str(label): int(count) for label, count in zip(labels, counts, strict=True)}}
+    return eo.confusion_test(true[rows], given[rows], strata=["all"] * 150, given_counts=told)
+
+
 def _line(noise: Any, **settings: Any) -> Any:
     rng = np.random.default_rng(8)
     index = rng.normal(size=3000)
@@ -208,6 +217,7 @@ MAKERS = {
     "line_uniform": lambda: _line(eo.UniformNoise(0.15), shared_tolerance=0),
     "multiclass": _multiclass,
     "confusion": _confusion,
+    "confusion_strata": _confusion_strata,
     "prior": lambda: eo.prior_test(300, 1000, 0.25, prior_standard_error=0.01),
     "prior_clean": lambda: eo.prior_test(300, 1000, 0.25, null="clean"),
     "audit_size": lambda: eo.audit_size(eo.ClassConditionalNoise(0.05, 0.15), prior=0.3),

@@ -17,6 +17,7 @@ from evenodds.inference.audit.share import CorrectedShareResult, GroupSharesResu
 from evenodds.inference.contour.result import ContourTestResult
 from evenodds.inference.line.result import LineTestResult
 from evenodds.inference.multiclass.confusion import ConfusionTestResult
+from evenodds.inference.multiclass.confusion_strata import StratifiedConfusionResult
 from evenodds.inference.multiclass.result import MulticlassTestResult
 from evenodds.planning.plan import Plan
 from evenodds.report.share import shown_shares
@@ -83,7 +84,9 @@ def pairs_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None:
 
 
 @one_panel(height=NARROW_WIDTH * 0.92)
-def confusion_figure(panel: Axes, result: ConfusionTestResult, view: View) -> None:
+def confusion_figure(
+    panel: Axes, result: ConfusionTestResult | StratifiedConfusionResult, view: View
+) -> None:
     """Draw a cell for each true class and given label: the share that got it."""
     rates = result.flip_rates()
     _square(panel, result.classes, "given label", "true class")

@@ -3,8 +3,9 @@
 from typing import Final
 
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
+from evenodds.inference.multiclass.confusion_strata import ClassPair, StratifiedConfusionResult
 from evenodds.report.sheet import Assumption, Caption, Key, Sheet, SheetPicture, SheetTable, View
-from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_pvalue
+from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_interval, show_pvalue
 
 QUESTION: Final = "How were true classes turned into labels?"
 MEANINGS: Final = {
@@ -89,7 +90,7 @@ def _how(test: MatrixTest, result: ConfusionTestResult) -> str:
     return f"chi2 = {test.statistic:.2f} on {test.degrees_of_freedom}{drawn}"
 
 
-def _largest(result: ConfusionTestResult) -> str:
+def _largest(result: ConfusionTestResult | StratifiedConfusionResult) -> str:
     """Say which flip is the most frequent, as a rate."""
     rates = result.flip_rates()
     places = [(i, j) for i in range(len(rates)) for j in range(len(rates)) if i != j]
@@ -151,8 +152,122 @@ def _next_steps(result: ConfusionTestResult, rejected: bool) -> list[str]:
     return ["To find smaller differences, audit more rows of the rarest class."]
 
 
-def _confusion_caption(result: ConfusionTestResult, view: View) -> Caption:
+def _confusion_caption(
+    result: ConfusionTestResult | StratifiedConfusionResult, view: View
+) -> Caption:
     return Caption(
         "Each row is a true class; each number the share of it given the label below.",
         f"{_largest(result)}.",
+    )
+
+
+def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) -> Sheet:
+    """Return the sheet of a flip matrix looked up within strata."""
+    found = [pair for pair in result.pairs if pair.adjusted < view.significance]
+    looked_up = f"{result.n_audited:,} of {result.n_rows:,} rows looked up"
+    return Sheet(
+        result=result,
+        view=view,
+        question="Does one class gain from another?",
+        headline=f"Yes: {_gain(result, result.leading)}."
+        if found
+        else "Not shown that any class gains from another.",
+        verdict=_pairs_verdict(result, found),
+        keys=(
+            Key("Evidence against equal shares", show_pvalue(result.pvalue), "adjusted for pairs"),
+            Key("Wrong labels", f"{100 * result.noise_rate:.1f} %", looked_up),
+        ),
+        facts=[
+            ("rows", looked_up),
+            ("pairs", f"{len(found)} of {len(result.pairs)} lean; p-values by Holm's method"),
+            ("wrong labels", f"{result.noise_rate:.3f} of all rows, as estimated"),
+        ],
+        tables=(_pairs_table(result, view), _rates_table(result, view)),
+        next_steps=[
+            "Relabel the most frequent confusion first."
+            if found
+            else "To find smaller differences, look more rows up."
+        ],
+        assumptions=[
+            Assumption(
+                "Rows were drawn at random within each stratum, or each given label of a stratum, "
+                "and strata were fixed before anybody looked."
+            ),
+            Assumption(
+                "The looked-up class is right, and whoever looked it up did not see the label."
+            ),
+            Assumption("Rows are independent. What flips depend on does not matter."),
+        ],
+        made_with=[("cells", f"{len(result.strata)} of stratum and given label")],
+        formulas="confusion_strata_formulas.html",
+        python="import evenodds as eo\n\n"
+        "result = eo.confusion_test(true, given, strata=strata, ...)  # how rows were drawn",
+        words=explained("Flip", "p-value"),
+        holds="counts of rows, no rows",
+        pictures={
+            "confusion": SheetPicture(
+                "How often does each class get each label?", _confusion_caption
+            )
+        },
+    )
+
+
+def _gain(result: StratifiedConfusionResult, pair: ClassPair) -> str:
+    """Say which class of a pair gains, with both shares."""
+    winner, loser = (pair.first, pair.second) if pair.asymmetry > 0 else (pair.second, pair.first)
+    i, j = result.classes.index(winner), result.classes.index(loser)
+    return (
+        f"{winner!r} gains from {loser!r}, {result.rates[j][i]:.1%} of which are labelled so "
+        f"(the other way {result.rates[i][j]:.1%})"
+    )
+
+
+def _pairs_verdict(result: StratifiedConfusionResult, found: list[ClassPair]) -> str:
+    if not found:
+        return (
+            f"No pair of classes leans beyond chance ({show_pvalue(result.pvalue)}, adjusted for "
+            f"{len(result.pairs)} pairs), which does not show that flips are even."
+        )
+    said = [
+        f"{_gain(result, pair)}, {show_pvalue(pair.adjusted)}."
+        for pair in sorted(found, key=lambda pair: pair.pvalue)
+    ]
+    return " ".join(said)
+
+
+def _pairs_table(result: StratifiedConfusionResult, view: View) -> SheetTable:
+    """Return each pair with the interval of what the first gains."""
+    rows = []
+    for pair in result.pairs:
+        interval = result.asymmetry_interval(pair.first, pair.second, view.level)
+        name = f"{pair.first} | {pair.second}"
+        gain, ends = f"{pair.asymmetry:+.3f}", show_interval(interval)
+        rows.append((name, gain, ends, show_pvalue(pair.pvalue), show_pvalue(pair.adjusted)))
+    return SheetTable(
+        title="What the first class gains from the second",
+        header=("pair", "gain", f"{view.level:.0%} interval", "by itself", "adjusted"),
+        rows=tuple(rows),
+    )
+
+
+def _rates_table(result: StratifiedConfusionResult, view: View) -> SheetTable:
+    """Return the flip matrix with intervals."""
+
+    def entry(true: object, given: object, rate: float) -> str:
+        ends = result.flip_interval(true, given, view.level)
+        return f"{rate:.3f} ({ends.low:.3f} to {ends.high:.3f})"
+
+    return SheetTable(
+        title=f"Share of each true class given each label, with {view.level:.0%} interval",
+        header=("", *(f"given {name!r}" for name in result.classes)),
+        rows=tuple(
+            (
+                f"truly {name!r}",
+                *(
+                    entry(name, label, rate)
+                    for label, rate in zip(result.classes, row, strict=True)
+                ),
+            )
+            for name, row in zip(result.classes, result.rates, strict=True)
+        ),
     )

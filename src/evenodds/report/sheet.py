@@ -235,6 +235,7 @@ _WRITERS: Final = {
     "MulticlassTestResult": "multiclass.multiclass_sheet",
     "Plan": "plan.plan_sheet",
     "PriorTestResult": "prior.prior_sheet",
+    "StratifiedConfusionResult": "confusion.stratified_confusion_sheet",
 }
 _WAYS: Final = {
     "text": "sheet.describe",

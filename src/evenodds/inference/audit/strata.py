@@ -140,7 +140,7 @@ def _from_cases(true: Any, given: Any, cases: Cases, scores: Any, positive: Any)
             "choose_cases had."
         )
     stratum = cases.strata_of(scores)
-    truth = _answered(true, len(cases))
+    truth = answered(true, len(cases))
     looked_up = cases.rows[: len(truth)]
     whole = as_labels(given, "given")
     if whole.shape != (cases.n_rows,):
@@ -171,7 +171,7 @@ def _from_cases(true: Any, given: Any, cases: Cases, scores: Any, positive: Any)
     )
 
 
-def _answered(true: Any, n_cases: int) -> NDArray[Any]:
+def answered(true: Any, n_cases: int) -> NDArray[Any]:
     """Return the true labels of the first cases; those at the end may be missing."""
     truth = as_labels(true, "true")
     if truth.ndim != 1 or not 0 < len(truth) <= n_cases:

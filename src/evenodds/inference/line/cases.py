@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
+from evenodds.rows.classes import read_classes
 from evenodds.rows.labels import read_labels
 from evenodds.rows.memory import read_groups, read_weights
 from evenodds.validation import FloatArray, as_array, check_choice, check_vector, check_whole
@@ -29,6 +30,11 @@ FEWEST_STRATA, MOST_STRATA = 2, 20
 CASES_PER_STRATUM, USUAL_STRATA = 15, (3, 8)
 # A stratum holds at least this many rows, and two for each of its cases.
 FEWEST_ROWS = 15
+# Steps of confidence within a predicted class: at most so many, with so many cases a cell.
+CASES_PER_CELL, MOST_STEPS = 10, 3
+# Cases of a cell go by this power of its rows; of several classes nearer to proportion, since
+# flips of each pair may hide in the few cells that hold most rows.
+OF_TWO, OF_SEVERAL = 0.5, 0.75
 # Of every given label of a stratum, where cases are drawn by label.
 FEWEST_OF_A_CELL = 2
 # Steps of the probability lie between these, with one stratum beyond at either end.
@@ -57,6 +63,9 @@ class Cases:
         Tells the scores that the cases were drawn from.
     given_hash : str or None
         Where cases were drawn by given label too: tells these labels.
+    n_classes : int or None
+        Of probabilities of several classes: how many. Strata are then predicted class by
+        predicted class, and edges those of the highest probability.
     """
 
     rows: Ints
@@ -66,6 +75,7 @@ class Cases:
     seed: int
     scores_hash: str
     given_hash: str | None = None
+    n_classes: int | None = None
 
     def __len__(self) -> int:
         """Return the number of cases."""
@@ -74,11 +84,11 @@ class Cases:
     @property
     def n_strata(self) -> int:
         """The number of strata of the score."""
-        return len(self.edges) + 1
+        return (len(self.edges) + 1) * (self.n_classes or 1)
 
     def strata_of(self, scores: ArrayLike) -> Ints:
         """Return the stratum of each score, refusing scores that the cases were not drawn from."""
-        values = read_scores(scores)
+        values = read_scores(scores) if self.n_classes is None else read_probabilities(scores)
         if len(values) != self.n_rows:
             raise InputError(
                 f"scores has {len(values):,} rows but the cases were drawn from {self.n_rows:,}: "
@@ -89,16 +99,18 @@ class Cases:
                 "these are not the scores that the cases were drawn from: give those that "
                 "choose_cases had, or draw cases anew from these and judge them."
             )
-        return cut(values, self.edges)
+        return (
+            cut(values, self.edges) if self.n_classes is None else cut_classes(values, self.edges)
+        )
 
-    def check_given(self, positive: NDArray[np.bool_]) -> None:
-        """Refuse given labels, positive or not, that the cases were not drawn by."""
-        if len(positive) != self.n_rows:
+    def check_given(self, labels: NDArray[Any]) -> None:
+        """Refuse labels, positive or not or numbers of classes, that cases were not drawn by."""
+        if len(labels) != self.n_rows:
             raise InputError(
-                f"given has {len(positive):,} labels but the cases were drawn from "
+                f"given has {len(labels):,} labels but the cases were drawn from "
                 f"{self.n_rows:,} rows: give the labels of all rows."
             )
-        if self.given_hash not in (None, hash_of_labels(positive)):
+        if self.given_hash not in (None, hash_of_labels(labels)):
             raise InputError(
                 "these are not the given labels that the cases were drawn by: give those that "
                 "choose_cases had, or draw cases anew by these and look them up."
@@ -132,7 +144,8 @@ class Cases:
     def from_dict(cls, record: Any, name: str = "record") -> "Cases":
         """Make cases of a record, refusing what `save` has not written."""
         wanted = {"schema_version", *cls.__dataclass_fields__}
-        if not isinstance(record, dict) or set(record) | {"given_hash"} != wanted:
+        optional = {"given_hash", "n_classes"}
+        if not isinstance(record, dict) or set(record) | optional != wanted:
             raise InputError(
                 f"{name} is no record of cases: choose_cases(...).save(path) writes one."
             )
@@ -146,6 +159,7 @@ class Cases:
             strata = np.array(record["strata"], dtype=np.intp)
             edges = np.array(record["edges"], dtype=float)
             n_rows, seed = int(record["n_rows"]), int(record["seed"])
+            n_classes = None if record.get("n_classes") is None else int(record["n_classes"])
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{name} is damaged: its numbers cannot be read.") from None
         drawn = np.unique(rows)
@@ -155,7 +169,7 @@ class Cases:
             and drawn[0] >= 0
             and drawn[-1] < n_rows
             and bool(np.all(np.diff(edges) > 0))
-            and set(np.unique(strata)) <= set(range(len(edges) + 1))
+            and set(np.unique(strata)) <= set(range((len(edges) + 1) * (n_classes or 1)))
         )
         if not whole:
             raise InputError(f"{name} is damaged: its rows, strata and edges do not fit together.")
@@ -167,6 +181,7 @@ class Cases:
             seed=seed,
             scores_hash=str(record["scores_hash"]),
             given_hash=record.get("given_hash"),
+            n_classes=n_classes,
         )
 
 
@@ -186,11 +201,15 @@ def choose_cases(
     ----------
     scores : array-like of float
         For each row, the probability that its given label is positive, by a model that did not
-        see that label: `out_of_fold_scores` makes them.
+        see that label: `out_of_fold_scores` makes them. Of three classes or more, a column for
+        each in sort order (scikit-learn's ``cross_val_predict(..., method="predict_proba")``),
+        with `given`.
     n_cases : int, default 60
         How many rows are judged.
     n_strata : int, optional
-        Strata of the score; by default three for 30 cases, five for 60, eight for 120.
+        Strata of the score; by default three for 30 cases, five for 60, eight for 120. Of several
+        classes, steps of confidence within each predicted class: by default up to three, as long
+        as cells of stratum and label have ten cases on average.
     given : array-like, optional
         Given labels of all rows, where the truth will be looked up: cases are then drawn from
         both labels of every stratum, as `audit_test` reads them best.
@@ -215,6 +234,7 @@ def choose_cases(
     --------
     line_test : The test on what was stated of these cases.
     audit_test : The test on what was looked up, valid whatever flips depend on.
+    confusion_test : The same for three classes and more.
 
     Notes
     -----
@@ -224,7 +244,8 @@ def choose_cases(
 
     With `given`, a stratum and label gets cases in proportion to the root of its rows, and at
     least two, or all of its rows. The order is random, and spreads each of them evenly from the
-    first case to the last.
+    first case to the last. Of several classes a cell is a predicted class, a step of the highest
+    probability and a given label, and gets cases by the power 0.75 of its rows.
 
     Examples
     --------
@@ -237,16 +258,25 @@ def choose_cases(
     >>> [int((cases.strata[given[cases.rows]] == stratum).sum()) for stratum in range(5)]
     [2, 5, 8, 9, 6]
     """
-    values = read_scores(scores)
+    several = np.ndim(scores) == 2 and np.shape(scores)[1] > 2
+    values = read_probabilities(scores) if several else read_scores(scores)
     wanted = check_whole(n_cases, "n_cases", at_least=FEWEST_CASES, at_most=MOST_CASES)
     seed = check_whole(seed, "seed")
     if n_strata is not None:
-        n_strata = check_whole(n_strata, "n_strata", at_least=FEWEST_STRATA, at_most=MOST_STRATA)
+        fewest = 1 if several else FEWEST_STRATA
+        n_strata = check_whole(n_strata, "n_strata", at_least=fewest, at_most=MOST_STRATA)
     if len(values) < 2 * wanted:
         raise InputError(
             f"scores has {len(values):,} rows but {wanted} cases need at least {2 * wanted}: half "
             "of the rows must be left to count labels. Ask for fewer cases."
         )
+    if several:
+        if given is None or groups is not None or sample_weight is not None:
+            raise InputError(
+                "scores of several classes go with given, and without groups and sample_weight: "
+                "cases are drawn by given label, and every row counts as one."
+            )
+        return _choose_by_class(values, given, wanted, n_strata, seed)
     edges = edges_of(values, wanted, n_strata)
     strata = cut(values, edges)
     rng = np.random.default_rng(seed)
@@ -275,6 +305,43 @@ def choose_cases(
     )
 
 
+def _choose_by_class(
+    values: FloatArray,
+    given: ArrayLike,
+    n_cases: int,
+    n_steps: int | None,
+    seed: int,
+) -> Cases:
+    """Draw cases by predicted class, step of confidence and given label."""
+    n_rows, n_classes = values.shape
+    labels = read_classes(given, "given")
+    if len(labels.codes) != n_rows:
+        raise InputError(f"given has {len(labels.codes):,} labels but scores has {n_rows:,} rows.")
+    if len(labels.names) != n_classes:
+        raise InputError(
+            f"scores has {n_classes} columns but given has {len(labels.names)} classes: give a "
+            "column for each, in sort order."
+        )
+    if n_steps is None:
+        n_steps = int(np.clip(n_cases // (CASES_PER_CELL * n_classes**2), 1, MOST_STEPS))
+    sure = values.max(axis=1)
+    edges = np.unique(np.quantile(sure, np.arange(1, n_steps) / n_steps))
+    edges = edges[edges > sure.min()]
+    strata = cut_classes(values, edges)
+    rng = np.random.default_rng(seed)
+    rows = _draw_by_label(n_classes * strata + labels.codes, n_cases, rng, OF_SEVERAL)
+    return Cases(
+        rows=rows,
+        strata=strata[rows],
+        edges=edges,
+        n_rows=n_rows,
+        seed=seed,
+        scores_hash=hash_of(values),
+        given_hash=hash_of_labels(labels.codes),
+        n_classes=n_classes,
+    )
+
+
 def check_answers(value: Any, name: str = "answers") -> Answers:
     """Return a checked kind of answers."""
     kind: Answers = check_choice(value, name, get_args(Answers))  # type: ignore[assignment]
@@ -293,15 +360,33 @@ def read_scores(scores: ArrayLike) -> FloatArray:
     return values
 
 
+def read_probabilities(scores: ArrayLike) -> FloatArray:
+    """Return probabilities of several classes, refusing what is none."""
+    values = np.asarray(as_array(scores), dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] < 3:
+        raise InputError(
+            f"scores has shape {values.shape} but these cases are of several classes: give a "
+            "column of probabilities for each class."
+        )
+    off = np.flatnonzero(~((values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) < 0.01)))
+    if len(off):
+        raise InputError(
+            f"scores of row {off[0]:,} are not probabilities that add up to 1: give that of each "
+            "class."
+        )
+    return values
+
+
 def hash_of(scores: FloatArray) -> str:
     """Return a few letters that only these scores have."""
     stored = np.ascontiguousarray(scores, dtype="<f8").data
     return hashlib.blake2b(stored, digest_size=16).hexdigest()
 
 
-def hash_of_labels(positive: NDArray[np.bool_]) -> str:
+def hash_of_labels(labels: NDArray[Any]) -> str:
     """Return a few letters that only these labels have, whichever of the two is positive."""
-    stored = np.packbits(positive != positive[0]).data
+    two = labels.dtype == np.bool_
+    stored = np.packbits(labels != labels[0]).data if two else labels.astype("<u2").data
     return hashlib.blake2b(stored, digest_size=16).hexdigest()
 
 
@@ -311,6 +396,12 @@ def cut(scores: FloatArray, edges: FloatArray) -> Ints:
     for edge in edges:  # a few passes in order are faster than a search for each score
         strata += scores >= edge
     return strata.astype(np.intp)
+
+
+def cut_classes(probabilities: FloatArray, edges: FloatArray) -> Ints:
+    """Return the stratum of each row: its likeliest class, and how likely that is."""
+    steps = cut(probabilities.max(axis=1), edges)
+    return np.asarray(probabilities.argmax(axis=1) * (len(edges) + 1) + steps)
 
 
 def _fewest_rows(n_cases: int, n_strata: int) -> int:
@@ -364,12 +455,14 @@ def _read_given(given: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
     return np.asarray(labels.block(slice(None)) == 1)
 
 
-def _draw_by_label(cells: Ints, n_cases: int, rng: np.random.Generator) -> Ints:
+def _draw_by_label(
+    cells: Ints, n_cases: int, rng: np.random.Generator, power: float = OF_TWO
+) -> Ints:
     """Return rows drawn within cells, in an order whose beginnings are spread over all cells."""
     shuffled = rng.permutation(len(cells))
     shuffled = shuffled[np.argsort(cells[shuffled], kind="stable")]
     _, starts, sizes = np.unique(cells[shuffled], return_index=True, return_counts=True)
-    shares = shares_of_cells(sizes, n_cases)
+    shares = shares_of_cells(sizes, n_cases, power)
     turn = np.arange(len(cells)) - np.repeat(starts, sizes)
     # A cell's first case falls into its first share of the order, and so on.
     place = (turn + rng.random(len(cells))) / np.repeat(shares, sizes)
@@ -377,8 +470,8 @@ def _draw_by_label(cells: Ints, n_cases: int, rng: np.random.Generator) -> Ints:
     return np.asarray(shuffled[drawn[np.argsort(place[drawn])]])
 
 
-def shares_of_cells(sizes: Ints, n_cases: int) -> Ints:
-    """Return cases of each cell, near the root of its rows: at least two, or all that it has.
+def shares_of_cells(sizes: Ints, n_cases: int, power: float = OF_TWO) -> Ints:
+    """Return cases of each cell, near a power of its rows: at least two, or all that it has.
 
     Between equal numbers, which waste cases on small cells, and numbers in proportion, which
     leave small ones out.
@@ -390,7 +483,7 @@ def shares_of_cells(sizes: Ints, n_cases: int) -> Ints:
             f"{shares.sum()}: ask for more cases or fewer strata."
         )
     for _ in range(n_cases - int(shares.sum())):
-        wanting = np.where(shares < sizes, np.sqrt(sizes) / (shares + 0.5), 0.0)
+        wanting = np.where(shares < sizes, sizes**power / (shares + 0.5), 0.0)
         shares[int(wanting.argmax())] += 1
     return shares
 

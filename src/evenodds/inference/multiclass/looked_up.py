@@ -168,24 +168,33 @@ class LikeliestPair:
         classes: it is likeliest where that is 0.
         """
         low, high = max(0.0, difference), min(1.0, 1.0 + difference)
+        pulls = np.zeros(2)
 
         def slope(second: float) -> float:
-            pulls, shares = self.at(second - difference, second)
+            nonlocal pulls
+            pulls, shares = self.at(second - difference, second, pulls)
             rise = float(pulls @ (self.weights @ shares[:, :2]))
             return rise * (second - low) * (high - second)  # which is finite at the ends
 
-        second = float(brentq(slope, low + EDGE, high - EDGE, xtol=1e-9, rtol=1e-9))
-        _, shares = self.at(second - difference, second)
+        # About between both rates as seen; else anywhere.
+        seen = self.rates_of(self.counts / self.counts.sum(axis=1, keepdims=True))
+        first, last = sorted((seen[1], seen[0] + difference))
+        margin = (last - first) / 8
+        first, last = max(first - margin, low + EDGE), min(last + margin, high - EDGE)
+        if not (first < last and slope(first) > 0 > slope(last)):
+            first, last = low + EDGE, high - EDGE
+        second = float(brentq(slope, first, last, xtol=1e-9, rtol=1e-9))
+        _, shares = self.at(second - difference, second, pulls)
         return shares, (second - difference, second)
 
-    def at(self, first: float, second: float) -> tuple[FloatArray, FloatArray]:
+    def at(self, first: float, second: float, start: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return multipliers and likeliest shares at two flip rates, by Newton's method.
 
         Shares are ``counts / (total + pull * part)``; the pulls minimise a convex function, whose
         gradient is the sums that should be 0.
         """
         parts = np.column_stack([*self.parts(first, second), np.zeros(len(self.weights))])
-        pulls = np.zeros(2)
+        pulls = min(start, np.zeros(2), key=lambda one: self._shares(one, parts)[1])
         shares, height = self._shares(pulls, parts)
         for _ in range(MOST_STEPS):
             sums = (parts * shares).sum(axis=0)[:2]
@@ -205,22 +214,20 @@ class LikeliestPair:
     def _shares(self, pulls: FloatArray, parts: FloatArray) -> tuple[FloatArray, float]:
         """Return shares at these pulls, and the function that the right pulls minimise."""
         pull = parts * np.append(pulls, 0.0)
+        above = pull - pull.min(axis=1, keepdims=True)  # sums of which do not cancel
         # From below, where the sum of shares is above 1, Newton's steps cannot overshoot.
-        total = np.where(self.counts > 0, self.counts - pull, -np.inf).max(axis=1)
+        total = (self.counts - above).max(axis=1)
         for _ in range(MOST_STEPS):
-            shares = self.counts / (total[:, None] + pull)
+            shares = self.counts / (total[:, None] + above)
             excess = shares.sum(axis=1) - 1
             if excess.max() < PRECISE:
                 break
-            slope = np.divide(shares**2, self.counts, where=self.counts > 0, out=0 * shares)
-            total = total + excess / slope.sum(axis=1)
-        logs = np.log(shares, where=self.counts > 0, out=0 * shares)
-        return shares, float((self.counts * logs - pull * shares).sum())
+            total = total + excess / (shares**2 / self.counts).sum(axis=1)
+        return shares, float((self.counts * np.log(shares) - pull * shares).sum())
 
     def _curvature(self, shares: FloatArray, parts: FloatArray) -> FloatArray:
         """Return the second derivatives of that function."""
-        slope = np.divide(shares**2, self.counts, where=self.counts > 0, out=0 * shares)
-        all_slopes = slope.sum(axis=1)
+        slope = shares**2 / self.counts
         moved = (slope * parts)[:, :2]
         own = np.diag((slope * parts**2).sum(axis=0)[:2])
-        return np.asarray(own - moved.T @ (moved / all_slopes[:, None]))
+        return np.asarray(own - moved.T @ (moved / slope.sum(axis=1)[:, None]))

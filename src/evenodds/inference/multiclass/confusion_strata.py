@@ -1,0 +1,392 @@
+"""The whole flip matrix from rows looked up within strata, and which class gains from which."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from evenodds.errors import InputError
+from evenodds.inference.audit.counts import MOST_ROWS, read_pair
+from evenodds.inference.audit.result import inverted
+from evenodds.inference.audit.strata import MUCH_BORROWED, answered
+from evenodds.inference.line.cases import Cases, Ints
+from evenodds.inference.multiclass.looked_up import ClassCells
+from evenodds.inference.multiplicity import holm
+from evenodds.inference.profile import ConfidenceInterval
+from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
+from evenodds.rows.classes import Classes, read_classes
+from evenodds.rows.labels import as_labels, distinct_labels, plain
+from evenodds.validation import FloatArray, check_between, check_whole, join_quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassStratum:
+    """Rows of one stratum and given label.
+
+    Attributes
+    ----------
+    stratum : str
+        Its name; of several that were joined, all of them.
+    given : object
+        The label that its rows carry.
+    n_rows : int
+        Rows of the data.
+    found : tuple of int
+        Rows looked up, by true class.
+    """
+
+    stratum: str
+    given: Any
+    n_rows: int
+    found: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassPair:
+    """Whether one class gains from another.
+
+    Attributes
+    ----------
+    first, second : object
+        The two classes.
+    asymmetry : float
+        Share of the second given the label of the first, less the share of the first given that
+        of the second: positive where the first gains.
+    statistic, pvalue : float
+        Of "both shares are the same".
+    adjusted : float
+        The p-value, adjusted for the number of pairs by Holm's method.
+    """
+
+    first: Any
+    second: Any
+    asymmetry: float
+    statistic: float
+    pvalue: float
+    adjusted: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratifiedConfusionResult(Result):
+    """The flip matrix from rows looked up within strata, and a test of every pair of classes.
+
+    Attributes
+    ----------
+    classes : tuple
+        Names, in the order of rows and columns.
+    pairs : tuple of ClassPair
+        Whether as large a share goes from one to the other as comes back.
+    rates : tuple of tuple of float
+        Estimated share of each true class (down) given each label (across), of all rows.
+    true_shares, given_shares : tuple of float
+        How frequent classes are, as estimated, and labels, as counted.
+    noise_rate : float
+        Estimated share of rows whose label is wrong.
+    strata : tuple of ClassStratum
+        Rows by stratum and given label, and what was found in them.
+    n_rows : int
+        Rows of the data.
+    diagnostics : tuple of Diagnostic
+        What was checked, and what to doubt.
+    versions : dict
+        Of the libraries that the numbers depend on.
+
+    Notes
+    -----
+    ``result.plot("confusion")`` draws the matrix.
+    """
+
+    _schema: ClassVar[int] = 1
+    _derived: ClassVar[tuple[str, ...]] = ("pvalue", "statistic", "n_audited")
+
+    classes: tuple[Any, ...]
+    pairs: tuple[ClassPair, ...]
+    rates: tuple[tuple[float, ...], ...]
+    true_shares: tuple[float, ...]
+    given_shares: tuple[float, ...]
+    noise_rate: float
+    strata: tuple[ClassStratum, ...]
+    n_rows: int
+    diagnostics: tuple[Diagnostic, ...] = ()
+    versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    @property
+    def leading(self) -> ClassPair:
+        """The pair with the smallest p-value."""
+        return min(self.pairs, key=lambda pair: pair.pvalue)
+
+    @property
+    def pvalue(self) -> float:
+        """Of "no class gains from another": the smallest adjusted one."""
+        return self.leading.adjusted
+
+    @property
+    def statistic(self) -> float:
+        """Of the leading pair."""
+        return self.leading.statistic
+
+    @property
+    def n_audited(self) -> int:
+        """Rows looked up."""
+        return sum(sum(one.found) for one in self.strata)
+
+    def flip_rates(self) -> FloatArray:
+        """Return the share of each true class given each label."""
+        return np.array(self.rates)
+
+    def flip_interval(self, true: Any, given: Any, level: float = 0.95) -> ConfidenceInterval:
+        """Return an interval for the share of one true class that is given one label."""
+        check_between(level, "level", 0, 1, closed="neither")
+        i, j = self._place(true), self._place(given)
+        cells = class_cells(self.strata, self.classes)
+        low, high = inverted(lambda rate: cells.rate_z(rate, i, j), self.rates[i][j], level)
+        return ConfidenceInterval(low=low, high=high, level=level)
+
+    def asymmetry_interval(
+        self, first: Any, second: Any, level: float = 0.95
+    ) -> ConfidenceInterval:
+        """Return an interval for what the first class gains from the second."""
+        check_between(level, "level", 0, 1, closed="neither")
+        i, j = self._place(first), self._place(second)
+        if i == j:
+            raise InputError(f"first and second are both {first!r}: name two classes.")
+        cells = class_cells(self.strata, self.classes)
+        # On the scale from 0 to 1.
+        estimate = (1 + self.rates[j][i] - self.rates[i][j]) / 2
+        ends = inverted(lambda place: cells.pair_z(2 * place - 1, i, j), estimate, level)
+        low, high = (2 * end - 1 for end in ends)
+        return ConfidenceInterval(low=low, high=high, level=level)
+
+    def _place(self, name: Any) -> int:
+        place = Classes(np.empty(0, dtype=np.intp), self.classes).number(name)
+        if place is None:
+            raise InputError(f"{name!r} is none of the classes {join_quoted(self.classes)}.")
+        return place
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        rows = []
+        for pair in self.pairs:
+            ends = self.asymmetry_interval(pair.first, pair.second, level)
+            rows.append({**frame_row(pair), "low": ends.low, "high": ends.high})
+        return rows
+
+
+def class_cells(strata: tuple[ClassStratum, ...], classes: tuple[Any, ...]) -> ClassCells:
+    """Return the counts of all strata as arrays."""
+    return ClassCells(
+        np.array([one.n_rows for one in strata], dtype=float),
+        np.array([classes.index(one.given) for one in strata], dtype=np.intp),
+        np.array([one.found for one in strata], dtype=float),
+    )
+
+
+def stratified_confusion(
+    true: Any, given: Any, strata: Any, scores: Any, given_counts: Any
+) -> StratifiedConfusionResult:
+    """Test every pair of classes on rows looked up within strata; see `confusion_test`."""
+    counted = (
+        _from_cases(true, given, strata, scores, given_counts)
+        if isinstance(strata, Cases)
+        else _from_columns(true, given, strata, scores, given_counts)
+    )
+    strata_found, borrowed = counted.joined()
+    names = counted.classes
+    at_hand = class_cells(strata_found, names)
+    missing = np.flatnonzero(at_hand.found.sum(axis=0) == 0)
+    if len(missing):
+        raise InputError(
+            f"no row that was looked up is truly {names[missing[0]]!r}: how its rows are flipped "
+            "cannot be told. Look up more rows, or merge it with another class."
+        )
+    rates, shares = at_hand.flip_rates, at_hand.matrix
+    places = list(combinations(range(len(names)), 2))
+    statistics = [at_hand.pair_z(0.0, i, j) for i, j in places]
+    pvalues = [2 * float(ndtr(-abs(z))) for z in statistics]
+    return StratifiedConfusionResult(
+        classes=names,
+        pairs=tuple(
+            ClassPair(
+                first=names[i],
+                second=names[j],
+                asymmetry=float(rates[j, i] - rates[i, j]),
+                statistic=z,
+                pvalue=pvalue,
+                adjusted=float(adjusted),
+            )
+            for (i, j), z, pvalue, adjusted in zip(
+                places, statistics, pvalues, holm(pvalues), strict=True
+            )
+        ),
+        rates=tuple(tuple(map(float, row)) for row in rates),
+        true_shares=tuple(map(float, shares.sum(axis=1))),
+        given_shares=tuple(map(float, shares.sum(axis=0))),
+        noise_rate=float(1 - shares.trace()),
+        strata=strata_found,
+        n_rows=int(counted.rows.sum()),
+        diagnostics=(_strata_check(int(at_hand.found.sum()), len(strata_found), borrowed),),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Rows of the data by stratum and given label, and those looked up by true class too."""
+
+    classes: tuple[Any, ...]
+    names: list[str]
+    rows: Ints  # of shape (n_strata, n_classes)
+    found: Ints  # of shape (n_strata, n_classes given, n_classes true)
+
+    def joined(self) -> tuple[tuple[ClassStratum, ...], float]:
+        """Return cells, those that nobody looked up joined to their neighbours with that label.
+
+        And the share of all rows in cells that were joined.
+        """
+        audited, cells, borrowed = self.found.sum(axis=2), [], 0
+        for label, name in enumerate(self.classes):
+            there = np.flatnonzero(self.rows[:, label] > 0)
+            seen = there[audited[there, label] > 0]
+            if len(there) and not len(seen):
+                raise InputError(
+                    f"no row labelled {name!r} was looked up, but {self.rows[:, label].sum():,} "
+                    "rows are: look some of them up."
+                )
+            if not len(there):
+                continue
+            nearest = seen[np.abs(seen[:, None] - there).argmin(axis=0)]
+            for one in seen:
+                together = there[nearest == one]
+                n_rows = int(self.rows[together, label].sum())
+                borrowed += n_rows - int(self.rows[one, label])
+                cells.append(
+                    ClassStratum(
+                        stratum=" + ".join(self.names[place] for place in together),
+                        given=name,
+                        n_rows=n_rows,
+                        found=tuple(map(int, self.found[one, label])),
+                    )
+                )
+        return tuple(cells), borrowed / float(self.rows.sum())
+
+
+def _from_cases(true: Any, given: Any, cases: Cases, scores: Any, given_counts: Any) -> _Counted:
+    """Count rows by predicted class, confidence and label."""
+    if cases.n_classes is None or given_counts is not None:
+        raise InputError(
+            "strata=cases needs cases of several classes, and no given_counts: draw them with "
+            "choose_cases(probabilities, given=given), a column a class."
+        )
+    if scores is None:
+        raise InputError(
+            "scores is missing: with strata=cases give the probabilities of all rows, those that "
+            "choose_cases had."
+        )
+    stratum = cases.strata_of(scores)
+    labels = read_classes(given, "given")
+    cases.check_given(labels.codes)
+    truth = answered(true, len(cases))
+    looked_up = cases.rows[: len(truth)]
+    found = read_classes(truth, "true", known=labels.names).codes
+    edges = [0.0, *cases.edges.tolist(), 1.0]
+    names = [
+        f"{name}, {low:.3g} to {high:.3g}" if len(edges) > 2 else str(name)
+        for name in labels.names
+        for low, high in pairwise(edges)
+    ]
+    rows = _table((stratum, labels.codes), (len(names), len(labels.names)))
+    size = (len(names), len(labels.names), len(labels.names))
+    return _Counted(
+        labels.names,
+        names,
+        rows,
+        _table((stratum[looked_up], labels.codes[looked_up], found), size),
+    )
+
+
+def _from_columns(true: Any, given: Any, strata: Any, scores: Any, given_counts: Any) -> _Counted:
+    """Count rows looked up by their strata, and rows of the data as told."""
+    if scores is not None:
+        raise InputError(
+            "scores goes with strata=cases, the record of choose_cases: with a stratum for each "
+            "row that was looked up, give given_counts."
+        )
+    read_pair(true, given)
+    labels = read_classes(true, "true", for_two="audit_test (evenodds audit)")
+    codes = read_classes(given, "given", known=labels.names).codes
+    column = as_labels(strata, "strata")
+    if column.shape != codes.shape:
+        raise InputError(
+            f"strata has shape {column.shape} but {len(codes):,} rows were looked up: give the "
+            "stratum of each."
+        )
+    told = _read_counts(given_counts, labels)
+    unknown = [
+        plain(one) for one in distinct_labels(column, "strata") if str(plain(one)) not in told
+    ]
+    if unknown:
+        raise InputError(f"given_counts lacks stratum {unknown[0]!r}: count the rows of each.")
+    names = list(told)
+    places = {name: place for place, name in enumerate(names)}
+    which = np.array([places[str(plain(one))] for one in column.tolist()])
+    rows = np.array([told[name] for name in names])
+    size = (len(names), len(labels.names), len(labels.names))
+    found = _table((which, codes, labels.codes), size)
+    many = np.argwhere(found.sum(axis=2) > rows)
+    if len(many):
+        place, label = many[0]
+        raise InputError(
+            f"given_counts says that stratum {names[place]!r} has {rows[place, label]:,} rows "
+            f"labelled {labels.names[label]!r}, but {found[place, label].sum():,} of them were "
+            "looked up: count the whole data."
+        )
+    return _Counted(labels.names, names, rows, found)
+
+
+def _read_counts(given_counts: Any, labels: Classes) -> dict[str, list[int]]:
+    """Return rows of the data with each label, by stratum."""
+    if not isinstance(given_counts, Mapping) or not all(
+        isinstance(part, Mapping) for part in given_counts.values()
+    ):
+        raise InputError(
+            "given_counts is needed with strata: how many rows of the data each stratum has with "
+            "each label, as {stratum: {label: count, ...}, ...}."
+        )
+    told = {}
+    for name, part in given_counts.items():
+        whose = f"given_counts of stratum {plain(name)!r}"
+        counts = told[str(plain(name))] = [0] * len(labels.names)
+        for label, count in part.items():
+            place = labels.number(plain(label))
+            if place is None:
+                raise InputError(
+                    f"{whose} has label {plain(label)!r}, which is none of "
+                    f"{join_quoted(labels.names)}: of these, rows were looked up."
+                )
+            counts[place] = check_whole(count, whose, at_most=MOST_ROWS)
+    return told
+
+
+def _table(codes: tuple[NDArray[np.intp], ...], size: tuple[int, ...]) -> Ints:
+    """Count rows by several columns of numbers."""
+    table = np.zeros(size, dtype=np.intp)
+    np.add.at(table, codes, 1)
+    return table
+
+
+def _strata_check(audited: int, n_cells: int, borrowed: float) -> Diagnostic:
+    """Say what the strata are, and doubt an answer for strata that nobody looked at."""
+    message = (
+        f"{audited:,} rows looked up in {n_cells} cells of stratum and given label: z is read off "
+        "its own distribution, not the normal."
+    )
+    if borrowed:
+        message += (
+            f" Cells with {borrowed:.1%} of the rows have no row that was looked up, and are told "
+            "from their neighbours: look some up there."
+        )
+    return Diagnostic(
+        name="strata", message=message, concern=borrowed > MUCH_BORROWED, statistic=borrowed
+    )
