@@ -13,6 +13,8 @@ from scipy import stats
 import evenodds as eo
 from evenodds.inference.multiclass.confusion_strata import class_cells
 
+# Flip rates looked at: kept labels, the leaning pair both ways, and another.
+RATES = ((0, 0), (1, 1), (0, 1), (1, 0), (1, 2))
 CRITICAL = stats.norm.isf(0.025)
 
 
@@ -89,7 +91,7 @@ class Design:
         return blurred / blurred.sum(axis=1, keepdims=True)
 
     def judge(self, seed: int, run: int) -> dict[str, np.ndarray] | None:
-        """Return z of every pair at no lean and at the truth, of every rate, and other counts."""
+        """Return adjusted p-values, z of every pair and of some rates at the truth, and counts."""
         rng = np.random.default_rng([seed, run])
         true, given, logits = self.draw(self.n_rows, rng)
         scores = self.scores(given, logits, rng)
@@ -103,7 +105,6 @@ class Design:
             return None
         cells, truth = class_cells(found.strata, found.classes), self.truth
         pairs = list(combinations(range(self.n_classes), 2))
-        every = [(i, j) for i in range(self.n_classes) for j in range(self.n_classes)]
         even = truth == truth.T
         return {
             "adjusted": np.array([pair.adjusted for pair in found.pairs]),
@@ -113,7 +114,7 @@ class Design:
                 cells.pair_z(truth[j, i] - truth[i, j], i, j)
                 for k, (i, j) in enumerate(pairs)
             ]),
-            "rates": np.array([cells.rate_z(truth[place], *place) for place in every]),
+            "rates": np.array([cells.rate_z(truth[place], *place) for place in RATES]),
             "wrong": np.array((true != given)[cases.rows].sum()),
             "right": np.array((scores.argmax(axis=1) == true).mean()),
         }  # fmt: skip
@@ -148,7 +149,7 @@ def show(designs: tuple[Design, ...], runs: int) -> int:
     print(f"{runs} runs a design; any false pair may be named in {most / runs:.3f} of them\n")
     print(
         "| design | score right | wrong rows | any false pair named | a pair's truth rejected "
-        "| a rate's truth rejected, worst | leaning pair named |\n|---|---|---|---|---|---|---|"
+        "| a rate's truth rejected | leaning pair named |\n|---|---|---|---|---|---|---|"
     )
     failures = 0
     for one in designs:
@@ -167,7 +168,7 @@ def show(designs: tuple[Design, ...], runs: int) -> int:
         print(
             f"| {one.name} | {right:.2f} | {wrong:.0f} | {false:.3f} "
             f"| {off_pairs.min():.3f} to {off_pairs.max():.3f} "
-            f"| {off_rates.mean():.3f}, {off_rates.max():.3f} | {named} |",
+            f"| {off_rates.min():.3f} to {off_rates.max():.3f} | {named} |",
             flush=True,
         )
     return failures
