@@ -28,6 +28,7 @@ RESULTS: tuple[type[Result], ...] = (
     eo.MulticlassTestResult,
     Plan,
     eo.PriorTestResult,
+    eo.StratifiedConfusionResult,
 )
 NUMBER = {"type": ["number", "null"]}
 INTERVAL = {

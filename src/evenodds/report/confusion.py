@@ -5,7 +5,13 @@ from typing import Final
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
 from evenodds.inference.multiclass.confusion_strata import ClassPair, StratifiedConfusionResult
 from evenodds.report.sheet import Assumption, Caption, Key, Sheet, SheetPicture, SheetTable, View
-from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_interval, show_pvalue
+from evenodds.report.wording import (
+    FLIPPED_INDEPENDENTLY,
+    explained,
+    show_interval,
+    show_pvalue,
+    with_minus,
+)
 
 QUESTION: Final = "How were true classes turned into labels?"
 MEANINGS: Final = {
@@ -175,7 +181,7 @@ def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) ->
         verdict=_pairs_verdict(result, found),
         keys=(
             Key("Evidence against equal shares", show_pvalue(result.pvalue), "adjusted for pairs"),
-            Key("Wrong labels", f"{100 * result.noise_rate:.1f} %", looked_up),
+            Key("Wrong labels", f"{100 * result.noise_rate:.1f}%", looked_up),
         ),
         facts=[
             ("rows", looked_up),
@@ -241,7 +247,7 @@ def _pairs_table(result: StratifiedConfusionResult, view: View) -> SheetTable:
     for pair in result.pairs:
         interval = result.asymmetry_interval(pair.first, pair.second, view.level)
         name = f"{pair.first} | {pair.second}"
-        gain, ends = f"{pair.asymmetry:+.3f}", show_interval(interval)
+        gain, ends = with_minus(f"{pair.asymmetry:+.3f}"), show_interval(interval)
         rows.append((name, gain, ends, show_pvalue(pair.pvalue), show_pvalue(pair.adjusted)))
     return SheetTable(
         title="What the first class gains from the second",

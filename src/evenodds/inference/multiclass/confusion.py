@@ -207,7 +207,7 @@ def confusion_test(
     >>> given_counts = {"all": {"cat": 900, "dog": 2000, "fox": 600}}
     >>> result = confusion_test(true, given, strata=["all"] * 180, given_counts=given_counts)
     >>> pair = result.leading
-    >>> pair.first, pair.second, round(pair.asymmetry, 2)  # of all cats, 28 % became dogs
+    >>> pair.first, pair.second, round(pair.asymmetry, 2)  # of all cats, 28% became dogs
     ('cat', 'dog', -0.28)
     >>> interval = result.asymmetry_interval("cat", "dog")
     >>> round(interval.low, 2), round(interval.high, 2), pair.adjusted < 0.05
