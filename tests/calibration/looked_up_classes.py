@@ -105,7 +105,7 @@ class Design:
             return None
         cells, truth = class_cells(found.strata, found.classes), self.truth
         pairs = list(combinations(range(self.n_classes), 2))
-        even = truth == truth.T
+        even = self.flips == self.flips.T  # hard rows are equally many in classes of equal size
         return {
             "adjusted": np.array([pair.adjusted for pair in found.pairs]),
             "even": np.array([bool(even[pair]) for pair in pairs]),

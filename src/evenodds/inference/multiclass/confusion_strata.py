@@ -249,13 +249,12 @@ class _Counted:
         for label, name in enumerate(self.classes):
             there = np.flatnonzero(self.rows[:, label] > 0)
             seen = there[audited[there, label] > 0]
-            if len(there) and not len(seen):
+            if not len(seen):
+                n_rows = int(self.rows[:, label].sum())
                 raise InputError(
-                    f"no row labelled {name!r} was looked up, but {self.rows[:, label].sum():,} "
-                    "rows are: look some of them up."
+                    f"no row labelled {name!r} was looked up, of {n_rows:,} in the data: look some "
+                    "up, or merge the class with another."
                 )
-            if not len(there):
-                continue
             nearest = seen[np.abs(seen[:, None] - there).argmin(axis=0)]
             for one in seen:
                 together = there[nearest == one]

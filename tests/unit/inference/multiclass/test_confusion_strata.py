@@ -161,7 +161,12 @@ def test_what_does_not_fit_the_cases_is_refused(looked_up, change, message):
             {"strata": ["a"] * 4 + ["b"] * 2,
              "given_counts": {"a": {"cat": 9, "dog": 9}, "b": {"fox": 9, "cat": 1}},
              "given": ["cat", "cat", "cat", "cat", "fox", "fox"],},
-            "no row labelled 'dog' was looked up",
+            "no row labelled 'dog' was looked up, of 9 in the data",
+        ),
+        (
+            {"given_counts": {"a": {"cat": 9, "fox": 9}},
+             "given": ["cat", "cat", "cat", "cat", "fox", "fox"],},
+            "no row labelled 'dog' was looked up, of 0 in the data",
         ),
     ],
 )  # fmt: skip
