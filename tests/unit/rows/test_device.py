@@ -268,3 +268,14 @@ def test_sparse_tensors_are_refused(data):
     X, y, _ = data
     with pytest.raises(InputError, match=r"X is a sparse tensor: pass X.to_dense\(\)"):
         eo.fit_logistic(torch.as_tensor(X).to_sparse(), y)
+
+
+def test_the_line_takes_tensors(data):
+    X, y, _ = data
+    scores = eo.out_of_fold_scores(X, y)
+    cases = eo.choose_cases(torch.as_tensor(scores), n_cases=60)
+    stated = scores[cases.rows]
+    here = eo.line_test(scores, y, cases, stated, answers="probability")
+    tensors = (torch.as_tensor(part) for part in (scores, y))
+    there = eo.line_test(*tensors, cases, torch.as_tensor(stated), answers="probability")
+    assert there.pvalue == here.pvalue
