@@ -42,6 +42,9 @@ from evenodds.inference.multiclass.confusion import (
     ConfusionTestResult as ConfusionTestResult,
 )
 from evenodds.inference.multiclass.confusion import confusion_test as confusion_test
+from evenodds.inference.multiclass.confusion_strata import (
+    StratifiedConfusionResult as StratifiedConfusionResult,
+)
 from evenodds.inference.multiclass.multiclass_test import multiclass_test as multiclass_test
 from evenodds.inference.multiclass.result import MulticlassTestResult as MulticlassTestResult
 from evenodds.inference.multiclass.splits import build_codes as build_codes

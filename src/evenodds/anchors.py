@@ -285,8 +285,8 @@ class Anchors:
         n_columns = self.points.shape[1]
         if n_columns != n_features:
             raise AnchorError(
-                f"anchors has {n_columns} columns but X has {n_features}: "
-                "give each anchor the same features as X, in the same order."
+                f"anchors has {n_columns} column{'' if n_columns == 1 else 's'} but X has "
+                f"{n_features}: give each anchor the same features as X, in the same order."
             )
         return self.points
 

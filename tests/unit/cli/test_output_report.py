@@ -25,7 +25,7 @@ def test_the_report_names_the_data_and_the_command(written):
 
 def test_the_report_is_read_at_the_level_and_margin_asked_for(written):
     page, document, _ = written
-    assert "significance level of 1\N{NO-BREAK SPACE}%" in page
+    assert "significance level of 1%" in page
     assert "size below 0.2" in page
     assert document["verdict"].split(":")[0] in page.replace("&lt;", "<")
 

@@ -30,7 +30,7 @@ def test_anchors_are_needed(refused, labelled, wald):
         wald(labelled.X, labelled.y)
 
 
-@pytest.mark.parametrize("points", [[[0.0, 0.0]], np.zeros((1, 2)), pd.DataFrame({"a": [0]})])
+@pytest.mark.parametrize("points", [[[0.0, 0.0]], np.zeros((1, 2))])
 def test_bare_points_are_told_to_be_wrapped(refused, labelled, wald, points):
     kind = type(points).__name__
     text = f"anchors is a {kind}: wrap the points as evenodds.Anchors(points)."
