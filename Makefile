@@ -61,6 +61,8 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.line
 	$(BIN)/python -m tests.calibration.line_learners
 	$(BIN)/python -m tests.calibration.stratified_audit
+	$(BIN)/python -m tests.calibration.assisted_audit
+	$(BIN)/python -m tests.calibration.looked_up_classes
 
 signals: .venv/installed-dev
 	$(BIN)/python -m tests.signals.interrupts

@@ -9,6 +9,7 @@ compares log-likelihoods, can stall in rounding for a hundred iterations.
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,18 @@ def with_scikit_learn(X: FloatArray, y: FloatArray) -> Answer:
     model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=SCIKIT_LEARN_TOLERANCE).fit(
         X, y
     )
+    return _with_covariance(model, X)
+
+
+def with_lbfgs(X: FloatArray, y: FloatArray) -> Answer:
+    """Fit by scikit-learn's default solver, to where it stops improving."""
+    from sklearn.linear_model import LogisticRegression
+
+    return _with_covariance(LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(X, y), X)
+
+
+def _with_covariance(model: Any, X: FloatArray) -> Answer:
+    """Return scikit-learn's coefficients and their covariance, which it leaves to the user."""
     fitted = model.predict_proba(X)[:, 1]
     curvature = fitted * (1 - fitted)
     # The border of ones apart: a design matrix with an intercept would cost one more copy of X.

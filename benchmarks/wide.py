@@ -14,8 +14,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from benchmarks.data import FloatArray, Kind, make_data
-from benchmarks.libraries import Answer, versions, with_evenodds, with_scikit_learn
+from benchmarks.data import Kind, make_data
+from benchmarks.libraries import versions, with_evenodds, with_lbfgs, with_scikit_learn
 from benchmarks.memory import extra_mebibytes
 
 SIZES = (200_000, 500), (100_000, 400), (20_000, 384)
@@ -48,7 +48,7 @@ def main() -> None:
 def _fits(kind: Kind, size: tuple[int, int]) -> None:
     X, y = make_data(kind, *size)
     ours, answer = _best(lambda: with_evenodds(X, y))
-    for name, solver in (("newton-cholesky", with_scikit_learn), ("lbfgs", _with_lbfgs)):
+    for name, solver in (("newton-cholesky", with_scikit_learn), ("lbfgs", with_lbfgs)):
         theirs, other = _best(lambda fit=solver: fit(X, y))  # type: ignore[misc]
         gap = np.abs(other[0] - answer[0]).max()
         wanted = WANTED.get(size, (None, None))[name == "lbfgs"]
@@ -58,20 +58,6 @@ def _fits(kind: Kind, size: tuple[int, int]) -> None:
             f"gap {gap:.0e}",
             flush=True,
         )
-
-
-def _with_lbfgs(X: FloatArray, y: FloatArray) -> Answer:
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(X, y)
-    fitted = model.predict_proba(X)[:, 1]
-    curvature = fitted * (1 - fitted)
-    weighted = X * curvature[:, None]
-    information = np.empty((X.shape[1] + 1, X.shape[1] + 1))
-    information[0, 0] = curvature.sum()
-    information[0, 1:] = information[1:, 0] = weighted.sum(axis=0)
-    information[1:, 1:] = X.T @ weighted
-    return np.concatenate([model.intercept_, model.coef_[0]]), np.linalg.inv(information)
 
 
 def _scores(n_rows: int, n_columns: int) -> None:

@@ -1,8 +1,6 @@
 """Corrected shares, groups that share their rates, drawn with chances, and looks: measured."""
 
-import argparse
 import sys
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +21,7 @@ from evenodds.inference.audit.share import (
 from evenodds.inference.audit.strata import read_strata
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit
 from evenodds.inference.looks import critical_value
+from tests.calibration.parts import run_parts
 from tests.calibration.stratified_audit import DESIGNS, Design, _random_variance
 
 CRITICAL = stats.norm.isf(0.025)
@@ -404,18 +403,5 @@ PARTS = {
 }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--part", choices=PARTS, action="append")
-    options = parser.parse_args()
-    started, failures = time.process_time(), 0
-    for name, (show, fewer) in PARTS.items():
-        if options.part is None or name in options.part:
-            failures += show(options.runs // fewer)
-    print(f"\n{failures} out of bounds; {time.process_time() - started:.0f} s of CPU")
-    return int(failures > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(__doc__, PARTS))

@@ -1,8 +1,6 @@
 """Level, power and coverage of audits: ``python -m tests.calibration.audit``."""
 
-import argparse
 import sys
-import time
 
 from scipy import stats
 
@@ -22,6 +20,7 @@ from tests.calibration.audit_cells import (
     rejection_share,
 )
 from tests.calibration.grouped_audit_cells import GROUP_LEVEL_CELLS, GROUP_POWER_CELLS, judge
+from tests.calibration.parts import run_parts
 
 PLANS = (
     ("random", 0.5, 0.2, 0.1),
@@ -149,23 +148,10 @@ PARTS = {
 }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--part", choices=PARTS, action="append")
-    options = parser.parse_args()
-    started, failures = time.process_time(), 0
-    for name, (show, fewer) in PARTS.items():
-        if options.part is None or name in options.part:
-            failures += show(options.runs // fewer)
-    print(f"\n{failures} cells out of bounds; {time.process_time() - started:.0f} s of CPU")
-    return int(failures > 0)
-
-
 def _upper(runs: int, cells: int) -> float:
     """Return the largest share that a level of 5 % leaves likely in any of the cells."""
     return float(stats.binom.ppf(1 - 1e-3 / (2 * cells), runs, 0.05) / runs)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(__doc__, PARTS))

@@ -1,8 +1,6 @@
 """Level, coverage and worth of the stratified audit, and the level of the line beside it."""
 
-import argparse
 import sys
-import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +11,7 @@ import evenodds as eo
 from evenodds.inference.audit.result import cells_of
 from evenodds.inference.audit.strata import StratifiedRows, compare_with_line, read_strata
 from evenodds.inference.audit.stratified import StratifiedAudit
+from tests.calibration.parts import run_parts
 
 CRITICAL = stats.norm.isf(0.025)
 
@@ -231,18 +230,5 @@ PARTS = {
 }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--part", choices=PARTS, action="append")
-    options = parser.parse_args()
-    started, failures = time.process_time(), 0
-    for name, (show, fewer) in PARTS.items():
-        if options.part is None or name in options.part:
-            failures += show(options.runs // fewer)
-    print(f"\n{failures} out of bounds; {time.process_time() - started:.0f} s of CPU")
-    return int(failures > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(__doc__, PARTS))

@@ -17,8 +17,8 @@ import numpy as np
 
 from evenodds.errors import AnchorError
 from evenodds.model.newton import Evaluation
-from evenodds.model.sums import Scaling, Sums, WeightedGram, shifted, weigh
-from evenodds.rows.base import Block, Rows, against, beside, exactly, on_host, sampling_step
+from evenodds.model.sums import Scaling, Sums, WeightedGram, logits_there, shifted, weigh
+from evenodds.rows.base import Block, Rows, against, exactly, on_host, sampling_step
 from evenodds.validation import FloatArray
 
 # Eigenvalues of V below this share of the largest are zero.
@@ -266,8 +266,7 @@ def weighted_residuals(
 def squeezed(features: Any, coefficients: FloatArray) -> Any:
     """Return the logistic curve of the linear predictor, flat beyond `FLAT_BEYOND`."""
     if not isinstance(features, np.ndarray):
-        logits = (features @ beside(coefficients[1:], features)).double() + float(coefficients[0])
-        return logits.clip(-FLAT_BEYOND, FLAT_BEYOND).sigmoid()
+        return logits_there(features, coefficients).clip(-FLAT_BEYOND, FLAT_BEYOND).sigmoid()
     linear = features @ coefficients[1:]
     linear += coefficients[0]
     np.clip(linear, -FLAT_BEYOND, FLAT_BEYOND, out=linear)

@@ -5,7 +5,6 @@ each of them a little, and how well it then tells the labels of the one decides 
 other. All of it is products of arrays, of NumPy or on a device.
 """
 
-import sys
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from evenodds.errors import ConvergenceError
 from evenodds.model.sums import counts_of
-from evenodds.rows.base import Block, IntArray, Rows, against, beside, on_host
+from evenodds.rows.base import Block, IntArray, Rows, against, beside, on_host, xp_of
 from evenodds.validation import FloatArray
 
 # Penalties tried, as shares of the rows, the largest first; features have spread 1.
@@ -249,11 +248,6 @@ class _Path:
 def _neighbours(n_folds: int) -> set[tuple[int, int]]:
     """Return pairs of folds round in a circle: each is left out with the one before and after."""
     return {(min(k, after), max(k, after)) for k in range(n_folds) for after in [(k + 1) % n_folds]}
-
-
-def xp_of(array: Any) -> Any:
-    """Return NumPy, or torch for what is on a device."""
-    return np if isinstance(array, np.ndarray) else sys.modules["torch"]
 
 
 @dataclass(frozen=True, slots=True)

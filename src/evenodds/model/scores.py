@@ -23,7 +23,6 @@ from evenodds.model.penalties import (
     chances_of,
     choose_penalties,
     hold,
-    xp_of,
 )
 from evenodds.model.sums import counts_of, weigh
 from evenodds.rows.base import (
@@ -34,6 +33,7 @@ from evenodds.rows.base import (
     exactly,
     on_host,
     refuse_missing,
+    xp_of,
 )
 from evenodds.rows.labels import read_labels
 from evenodds.rows.memory import of_hugging_face

@@ -134,7 +134,10 @@ class Information(Sums):
 
 def shifted(features: Any, shift: FloatArray | None) -> Any:
     """Return centred features, or the very same array where no shift is needed."""
-    return features if shift is None else exactly(features) - beside(shift, exactly(features[:0]))
+    if shift is None:
+        return features
+    exact = exactly(features)
+    return exact - beside(shift, exact)
 
 
 def unshifted(coefficients: FloatArray, shift: FloatArray | None) -> FloatArray:
@@ -148,8 +151,7 @@ def unshifted(coefficients: FloatArray, shift: FloatArray | None) -> FloatArray:
 def probabilities(features: Any, coefficients: FloatArray) -> Any:
     """Return the logistic curve of the linear predictor; overflow to 0 is meant."""
     if not isinstance(features, np.ndarray):
-        logits = (features @ beside(coefficients[1:], features)).double() + float(coefficients[0])
-        return logits.sigmoid()
+        return logits_there(features, coefficients).sigmoid()
     # Written out: scipy.special.expit is several times slower on a block in cache.
     linear = features @ coefficients[1:]
     linear += coefficients[0]
@@ -157,6 +159,11 @@ def probabilities(features: Any, coefficients: FloatArray) -> Any:
     np.exp(linear, out=linear)
     linear += 1
     return np.reciprocal(linear, out=linear)
+
+
+def logits_there(features: Any, coefficients: FloatArray) -> Any:
+    """Return the linear predictor of rows on a device, multiplied as they are, in float64."""
+    return (features @ beside(coefficients[1:], features)).double() + float(coefficients[0])
 
 
 class WeightedGram:

@@ -49,7 +49,7 @@ class Block:
     @property
     def xp(self) -> Any:
         """NumPy, or torch where the rows are on a device: their functions have the same names."""
-        return np if isinstance(self.features, np.ndarray) else sys.modules["torch"]
+        return xp_of(self.features)
 
     def taken(self, rows: slice | IntArray) -> "Block":
         """Return some of the rows, which have no numbers any more."""
@@ -69,6 +69,11 @@ class Block:
         features = np.empty((len(labels), blocks[0].features.shape[1]))
         np.concatenate([block.features for block in blocks], out=features)
         return cls(features, labels, together("weights"), together("groups"), start=0)
+
+
+def xp_of(array: Any) -> Any:
+    """Return NumPy for its arrays, and torch for tensors."""
+    return np if isinstance(array, np.ndarray) else sys.modules["torch"]
 
 
 def beside(values: FloatArray, array: Any) -> Any:
