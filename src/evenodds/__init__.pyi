@@ -31,10 +31,10 @@ from evenodds.inference.audit.share import corrected_share as corrected_share
 from evenodds.inference.bootstrap import Bootstrap as Bootstrap
 from evenodds.inference.boundary import Boundary as Boundary
 from evenodds.inference.boundary import Joint as Joint
+from evenodds.inference.cases.choose import choose_cases as choose_cases
+from evenodds.inference.cases.record import Cases as Cases
 from evenodds.inference.contour.contour_test import contour_test as contour_test
 from evenodds.inference.contour.result import ContourTestResult as ContourTestResult
-from evenodds.inference.line.cases import Cases as Cases
-from evenodds.inference.line.cases import choose_cases as choose_cases
 from evenodds.inference.line.line_test import line_test as line_test
 from evenodds.inference.line.result import LineTestResult as LineTestResult
 from evenodds.inference.local import Local as Local

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from evenodds.inference.line.likelihood import LineStatistic, Strata, dispersions
+from evenodds.inference.cases.line_fit import LineStatistic, Strata, dispersions
 
 SHAPES = {
     "wide": lambda size: np.linspace(0.05, 0.75, size),

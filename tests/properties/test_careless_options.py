@@ -13,7 +13,7 @@ from typer.models import OptionInfo
 
 from evenodds.cli.main import app, run
 from evenodds.cli.study import study
-from evenodds.inference.line.cases import choose_cases
+from evenodds.inference.cases.choose import choose_cases
 from evenodds.noise import ClassConditionalNoise
 from evenodds.simulation.worlds import two_bells
 

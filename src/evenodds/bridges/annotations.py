@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError
-from evenodds.inference.line.cases import Cases, check_answers
-from evenodds.inference.line.judged import ROW, JudgedCases, Said, experts_near, judged_of
+from evenodds.inference.cases.judged import ROW, JudgedCases, Said, experts_near, judged_of
+from evenodds.inference.cases.record import Cases, check_answers
 from evenodds.validation import join_quoted
 
 # Beside the number of a row, a task keeps which scores its case was drawn from.

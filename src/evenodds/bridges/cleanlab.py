@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from evenodds.errors import InputError, MissingExtraError
 from evenodds.inference.audit.audit_test import audit_test
 from evenodds.inference.audit.result import AuditTestResult
-from evenodds.inference.line.cases import Answers, Cases, check_answers, choose_cases
+from evenodds.inference.cases.choose import choose_cases
+from evenodds.inference.cases.record import Answers, Cases, check_answers
 from evenodds.inference.line.line_test import line_test
 from evenodds.inference.line.result import LineTestResult
 from evenodds.model.scores import out_of_fold_scores

@@ -21,7 +21,7 @@ from evenodds.bridges.annotations import (
 )
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.inference.line.cases import Cases, check_answers
+from evenodds.inference.cases.record import Cases, check_answers
 from evenodds.validation import join_quoted
 
 ADVICE = ": export the project as JSON, not as JSON-MIN or CSV"

@@ -21,8 +21,8 @@ from evenodds.bridges.annotations import (
 )
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.inference.line.cases import Cases, check_answers
-from evenodds.inference.line.judged import ROW
+from evenodds.inference.cases.judged import ROW
+from evenodds.inference.cases.record import Cases, check_answers
 
 ANSWERS = ("accept", "reject", "ignore")
 ADVICE = ": export answers by prodigy db-out"

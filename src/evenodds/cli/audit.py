@@ -247,7 +247,7 @@ def _scores(scores: str, data: list[str] | None) -> "FloatArray":
     """Read scores from a file, or from a column of the data."""
     from evenodds.cli.line import SCORE_FILES, read_scores_file
     from evenodds.errors import InputError
-    from evenodds.inference.line.cases import read_scores
+    from evenodds.inference.cases.record import read_scores
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import open_table
     from evenodds.validation import check_column

@@ -38,7 +38,7 @@ from evenodds.inference.audit.share import (
     corrected_share,
 )
 from evenodds.inference.bootstrap import Bootstrap
-from evenodds.inference.line.cases import Cases
+from evenodds.inference.cases.record import Cases
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
 from evenodds.inference.multiclass.splits import OutputCodes

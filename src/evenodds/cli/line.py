@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evenodds.inference.audit.result import AuditTestResult
-    from evenodds.inference.line.cases import Cases
-    from evenodds.inference.line.judged import JudgedCases
+    from evenodds.inference.cases.judged import JudgedCases
+    from evenodds.inference.cases.record import Cases
     from evenodds.inference.line.result import LineTestResult
     from evenodds.inference.results import Diagnostic
     from evenodds.rows.base import Block
@@ -75,8 +75,8 @@ def run_cases(
     from evenodds.elicit.judging import HOW, detectable, prospect_line
     from evenodds.elicit.show import choose_shown
     from evenodds.errors import InputError
-    from evenodds.inference.line.cases import FEWEST_CASES, FEWEST_STRATA, choose_cases
-    from evenodds.inference.line.judged import ROW, STATED
+    from evenodds.inference.cases.choose import FEWEST_CASES, FEWEST_STRATA, choose_cases
+    from evenodds.inference.cases.judged import ROW, STATED
     from evenodds.validation import check_whole
 
     check_whole(cases, "--cases", at_least=FEWEST_CASES)
@@ -154,7 +154,7 @@ def _write_cases(
     """Write drawn rows as a sheet or as tasks, and say what to do with them."""
     from evenodds.bridges import label_studio, prodigy
     from evenodds.files import whole_file, write_csv
-    from evenodds.inference.line.judged import ROW, STATED
+    from evenodds.inference.cases.judged import ROW, STATED
 
     out, interface = written[0], written[-1]
     negative, positive = classes
@@ -351,7 +351,7 @@ def read_scores_file(path: Path) -> "FloatArray":
 
     from evenodds.cli.scores import COLUMN
     from evenodds.errors import InputError
-    from evenodds.inference.line.cases import read_scores
+    from evenodds.inference.cases.record import read_scores
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import map_npy, open_table
     from evenodds.rows.tables import kind_of
@@ -379,7 +379,7 @@ def _read_page(answers: Path, cases: Path | None, kind: str | None) -> "JudgedCa
     """Return what the page wrote; None where answers are a sheet or an export."""
     from evenodds.bridges.label_studio import looks_like_export
     from evenodds.errors import InputError
-    from evenodds.inference.line.judged import JudgedCases
+    from evenodds.inference.cases.judged import JudgedCases
 
     if answers.suffix.lower() != ".json" or looks_like_export(answers):
         return None
@@ -400,8 +400,8 @@ def _read_sheet(
     """Return what a table of answers or an export says, by the draw beside it."""
     from evenodds.cli.input import read_export
     from evenodds.errors import InputError
-    from evenodds.inference.line.cases import Cases
-    from evenodds.inference.line.judged import read_sheet
+    from evenodds.inference.cases.judged import read_sheet
+    from evenodds.inference.cases.record import Cases
 
     if kind is None:
         raise InputError(

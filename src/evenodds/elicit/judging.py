@@ -26,9 +26,10 @@ from evenodds.elicit.session import (
 )
 from evenodds.elicit.show import Showing, choose_shown
 from evenodds.errors import InputError
-from evenodds.inference.line.cases import FEWEST_CASES, Cases, choose_cases
-from evenodds.inference.line.cases import Answers as AnswerKind
-from evenodds.inference.line.judged import About, JudgedCases, Repeat
+from evenodds.inference.cases.choose import FEWEST_CASES, choose_cases
+from evenodds.inference.cases.judged import About, JudgedCases, Repeat
+from evenodds.inference.cases.record import Answers as AnswerKind
+from evenodds.inference.cases.record import Cases
 from evenodds.planning.line_plan import line_plan
 from evenodds.rows.labels import read_labels
 from evenodds.validation import FloatArray, check_column, check_whole

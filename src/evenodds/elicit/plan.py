@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 
 from evenodds.elicit.answers import Answer, Verdict
 from evenodds.errors import ImprecisionWarning, InputError
-from evenodds.inference.line.cases import Answers as AnswerKind
+from evenodds.inference.cases.record import Answers as AnswerKind
 from evenodds.model.logistic import climb, fit_rows
 from evenodds.model.robust import fit_robust
 from evenodds.rows.anchor_points import STATED

@@ -29,13 +29,8 @@ from evenodds.inference.audit.exact import (
 from evenodds.inference.audit.result import SampledBy
 from evenodds.inference.audit.score import AuditByGiven, GivenSample
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit
-from evenodds.inference.line.cases import (
-    FEWEST_CASES,
-    cut,
-    edges_of,
-    read_scores,
-    shares_of_cells,
-)
+from evenodds.inference.cases.choose import FEWEST_CASES, edges_of, shares_of_cells
+from evenodds.inference.cases.record import cut, read_scores
 from evenodds.inference.looks import planned_looks
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative, Reference

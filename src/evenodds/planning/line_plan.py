@@ -9,15 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from evenodds.errors import InputError
-from evenodds.inference.line.cases import (
-    FEWEST_CASES,
-    Answers,
-    check_answers,
-    choose_cases,
-    cut,
-    read_scores,
-)
-from evenodds.inference.line.likelihood import LEAST_DISPERSION, LineStatistic, Strata
+from evenodds.inference.cases.choose import FEWEST_CASES, choose_cases
+from evenodds.inference.cases.line_fit import LEAST_DISPERSION, LineStatistic, Strata
+from evenodds.inference.cases.record import Answers, check_answers, cut, read_scores
 from evenodds.inference.line.line_test import DEFAULT_SHARED_TOLERANCE
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import Result, check_alternative

@@ -14,7 +14,7 @@ from scipy.special import logit
 
 from evenodds.errors import InputError
 from evenodds.files import write_csv
-from evenodds.inference.line.cases import choose_cases
+from evenodds.inference.cases.choose import choose_cases
 from evenodds.model.scores import out_of_fold_scores
 from evenodds.simulation.worlds import FEATURES, PATIENTS, SEED, TOSS_UPS, TRUTH, two_bells
 

@@ -13,7 +13,7 @@ import evenodds as eo
 from evenodds.elicit.answers import Verdict
 from evenodds.elicit.judging import Scored, open_judging, prospect_line
 from evenodds.elicit.session import open_session
-from evenodds.inference.line.judged import JudgedCases
+from evenodds.inference.cases.judged import JudgedCases
 
 
 @pytest.fixture(scope="module")

@@ -37,11 +37,10 @@ from evenodds.inference.audit.result import AuditStratum, AuditTestResult, Sampl
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue, Slanting
 from evenodds.inference.audit.strata import (
     StratifiedRows,
-    cells_check,
+    audited_check,
     line_check,
     read_strata,
     refuse_in_strata,
-    strata_check,
 )
 from evenodds.inference.audit.stratified import StratifiedAudit
 from evenodds.inference.looks import read_looks
@@ -414,7 +413,8 @@ def audit_test(
                     "one out."
                 )
         labels, cells, counts, check = read_inclusion(true, given, inclusion, positive)
-        checks = (check, cells_check(len(labels.true), cells))
+        wrong = sum(one.n_wrong for one in cells)
+        checks = (check, audited_check(len(labels.true), wrong, len(cells)))
         return _in_cells(labels, cells, counts, checks, check_alternative(alternative))
     if strata is not None:
         refuse_in_strata(strata, design, groups)
@@ -451,8 +451,9 @@ def _looked_at(result: AuditTestResult, looks: tuple[int, ...]) -> AuditTestResu
 def _within_strata(found: StratifiedRows, alternative: Alternative) -> AuditTestResult:
     """Run an audit test within strata."""
     strata, borrowed = found.merged()
-    checks = strata_check(found, len(strata), borrowed), line_check(found)
-    negative, positive = found.rows.sum(axis=0).tolist()
+    n_audited, n_wrong = int(found.counts.found.sum()), int(found.wrong.sum())
+    checks = audited_check(n_audited, n_wrong, len(strata), borrowed), line_check(found)
+    negative, positive = found.counts.rows.sum(axis=0).tolist()
     result = _in_cells(found.labels, strata, (negative, positive), checks, alternative)
     return result if found.by_given else replace(result, sampled_by="random")
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
 from evenodds.errors import InputError
+from evenodds.inference.cases.counts import MOST_ROWS
 from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain, read_labels
 from evenodds.rows.memory import read_groups
 from evenodds.validation import FloatArray, check_whole, join_quoted
@@ -24,7 +25,6 @@ from evenodds.validation import FloatArray, check_whole, join_quoted
 Quantity = Literal["asymmetry", "alpha", "beta"]
 
 # Beyond so many rows one more or less is lost in rounding.
-MOST_ROWS = 10**12
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,20 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from evenodds.errors import InputError
-from evenodds.inference.contour.ladder import Contours, Estimates, wider_noise
-from evenodds.inference.contour.result import Wider
-from evenodds.inference.line.by_label import strata_by_label
-from evenodds.inference.line.cases import Answers, Cases, Ints, check_answers
-from evenodds.inference.line.likelihood import (
-    FOLDS,
+from evenodds.inference.cases.line_fit import (
     SHARE_FLOOR,
     GroupedRows,
     LineStatistic,
     Strata,
     dispersions,
+    strata_by_label,
+)
+from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers
+from evenodds.inference.line.ladder import (
+    DOUBT_BELOW,
     ladder,
+    off_the_line,
+    wider_than_rungs,
 )
 from evenodds.inference.line.result import LineRung, LineTestResult, Stratum
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
@@ -33,7 +35,6 @@ DEFAULT_SHARED_TOLERANCE = {"probability": 0.05, "looked-up": 0.0}
 # Guesses dressed as truth: an expert who states probabilities states more than these.
 THREE_WAY = (0.0, 0.5, 1.0)
 FEWEST_ANSWERS_PER_STRATUM = 3
-DOUBT_BELOW = 0.01
 # What decides at 5%, and how many strata a line needs.
 CRITICAL, FEWEST_STRATA_LEFT = 1.96, 2
 # No estimate is shown where z stays this small over so wide a range to either side.
@@ -319,38 +320,12 @@ def _result(
         smallest_margin=statistic.smallest_margin,
         strata=_points(statistic, cases, slope, shares, len(said)),
         rungs=rungs,
-        wider=_wider(statistic, cases.strata[: len(said)], said.mean(axis=1), worth),
+        wider=wider_than_rungs(statistic, cases.strata[: len(said)], said.mean(axis=1), worth),
         diagnostics=_checks(statistic, rungs, said, z),
         profile=Profile.unknown() if withheld else profile,
         withheld=withheld,
         design_effect=statistic.inflation,
     )
-
-
-def _wider(
-    statistic: LineStatistic, of_case: Ints, said: FloatArray, worth: FloatArray
-) -> tuple[Wider, ...]:
-    """Set every rung against stated noises above it, with strata for contours.
-
-    `worth` is what each case counts in the mean of its stratum, beside the others there.
-    """
-    strata, tolerance = statistic.strata, statistic.shared_tolerance
-    shares = strata.stated / strata.judged
-    averaging = (of_case == np.arange(len(strata))[:, None]) * worth
-    averaging /= averaging.sum(axis=1, keepdims=True)
-    spread = np.maximum(shares * (1 - shares), SHARE_FLOOR) * strata.dispersion / strata.judged
-    given, labels = strata.positive / strata.n, strata.n / FOLDS
-    contours = Contours(
-        averaging=averaging,
-        stated=shares,
-        covariance=np.diag(spread) + tolerance**2 / 3,
-        errors=np.zeros((len(said), len(said))),
-        strayed=np.zeros(len(said)),
-        counts=tuple(int(m) for m in strata.judged),
-        widest=0.0,
-    )
-    floor = np.maximum(given * (1 - given), SHARE_FLOOR)
-    return wider_noise(contours, said, Estimates(given, np.diag(floor / labels)))
 
 
 def _checks(
@@ -359,7 +334,7 @@ def _checks(
     """Return what gives reason to doubt the result; what was found in order is not claimed."""
     found = [
         _seen_own_labels(statistic.strata),
-        _off_the_line(rungs),
+        off_the_line(rungs),
         _decided_by_one(statistic, z),
         _experts_differ(said),
     ]
@@ -391,20 +366,6 @@ def _seen_own_labels(strata: Strata) -> Diagnostic | None:
         concern=True,
         statistic=z,
         pvalue=pvalue,
-    )
-
-
-def _off_the_line(rungs: tuple[LineRung, ...]) -> Diagnostic | None:
-    line = [rung for rung in rungs if rung.noise == "class-conditional"]
-    if not line or line[0].pvalue >= DOUBT_BELOW:
-        return None
-    return Diagnostic(
-        name="line",
-        message="Labels and answers do not lie on a line: flips depend on the case, or answers are "
-        "wrong in some strata. The asymmetry is then no single number.",
-        concern=True,
-        statistic=line[0].statistic,
-        pvalue=line[0].pvalue,
     )
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenodds.inference.cases.record import Answers
 from evenodds.inference.contour.result import Answer, Noise, Wider
-from evenodds.inference.line.cases import Answers
 from evenodds.inference.profile import Alternative, Profile, Reference, pvalue_of
 from evenodds.inference.results import Diagnostic, Profiled, versions_in_use
 from evenodds.validation import check_between

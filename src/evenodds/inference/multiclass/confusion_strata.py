@@ -1,26 +1,30 @@
 """The whole flip matrix from rows looked up within strata, and which class gains from which."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from evenodds.errors import InputError
-from evenodds.inference.audit.counts import MOST_ROWS, read_pair
+from evenodds.inference.audit.counts import read_pair
 from evenodds.inference.audit.result import inverted
-from evenodds.inference.audit.strata import MUCH_BORROWED, answered
-from evenodds.inference.line.cases import Cases, Ints
+from evenodds.inference.cases.counts import (
+    CountedRows,
+    answered,
+    count_cases,
+    count_columns,
+    strata_check,
+    strata_of_cases,
+)
+from evenodds.inference.cases.record import Cases
 from evenodds.inference.multiclass.looked_up import ClassCells
 from evenodds.inference.multiplicity import holm
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
 from evenodds.rows.classes import Classes, read_classes
-from evenodds.rows.labels import as_labels, distinct_labels, plain
-from evenodds.validation import FloatArray, check_between, check_whole, join_quoted
+from evenodds.validation import FloatArray, check_between, join_quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,8 +197,17 @@ def stratified_confusion(
         if isinstance(strata, Cases)
         else _from_columns(true, given, strata, scores, given_counts)
     )
-    strata_found, borrowed = counted.joined()
+    cells, borrowed = counted.joined()
     names = counted.classes
+    strata_found = tuple(
+        ClassStratum(
+            stratum=cell.stratum,
+            given=names[cell.label],
+            n_rows=cell.n_rows,
+            found=tuple(map(int, cell.found)),
+        )
+        for cell in cells
+    )
     at_hand = class_cells(strata_found, names)
     missing = np.flatnonzero(at_hand.found.sum(axis=0) == 0)
     if len(missing):
@@ -206,6 +219,8 @@ def stratified_confusion(
     places = list(combinations(range(len(names)), 2))
     statistics = [at_hand.pair_z(0.0, i, j) for i, j in places]
     pvalues = [2 * float(ndtr(-abs(z))) for z in statistics]
+    n_cells = f"{len(cells)} cells of stratum and given label"
+    rests_on = f"{int(at_hand.found.sum()):,} rows looked up in {n_cells}"
     return StratifiedConfusionResult(
         classes=names,
         pairs=tuple(
@@ -227,165 +242,29 @@ def stratified_confusion(
         noise_rate=float(1 - shares.trace()),
         strata=strata_found,
         n_rows=int(counted.rows.sum()),
-        diagnostics=(_strata_check(int(at_hand.found.sum()), len(strata_found), borrowed),),
+        diagnostics=(strata_check(rests_on, borrowed),),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """Rows of the data by stratum and given label, and those looked up by true class too."""
-
-    classes: tuple[Any, ...]
-    names: list[str]
-    rows: Ints  # of shape (n_strata, n_classes)
-    found: Ints  # of shape (n_strata, n_classes given, n_classes true)
-
-    def joined(self) -> tuple[tuple[ClassStratum, ...], float]:
-        """Return cells, those that nobody looked up joined to their neighbours with that label.
-
-        And the share of all rows in cells that were joined.
-        """
-        audited, cells, borrowed = self.found.sum(axis=2), [], 0
-        for label, name in enumerate(self.classes):
-            there = np.flatnonzero(self.rows[:, label] > 0)
-            seen = there[audited[there, label] > 0]
-            if not len(seen):
-                n_rows = int(self.rows[:, label].sum())
-                raise InputError(
-                    f"no row labelled {name!r} was looked up, of {n_rows:,} in the data: look some "
-                    "up, or merge the class with another."
-                )
-            nearest = seen[np.abs(seen[:, None] - there).argmin(axis=0)]
-            for one in seen:
-                together = there[nearest == one]
-                n_rows = int(self.rows[together, label].sum())
-                borrowed += n_rows - int(self.rows[one, label])
-                cells.append(
-                    ClassStratum(
-                        stratum=" + ".join(self.names[place] for place in together),
-                        given=name,
-                        n_rows=n_rows,
-                        found=tuple(map(int, self.found[one, label])),
-                    )
-                )
-        return tuple(cells), borrowed / float(self.rows.sum())
-
-
-def _from_cases(true: Any, given: Any, cases: Cases, scores: Any, given_counts: Any) -> _Counted:
+def _from_cases(true: Any, given: Any, cases: Cases, scores: Any, given_counts: Any) -> CountedRows:
     """Count rows by predicted class, confidence and label."""
-    if cases.n_classes is None or given_counts is not None:
+    if cases.n_classes is None:
         raise InputError(
-            "strata=cases needs cases of several classes, and no given_counts: draw them with "
+            "strata=cases needs cases of several classes: draw them with "
             "choose_cases(probabilities, given=given), a column a class."
         )
-    if scores is None:
-        raise InputError(
-            "scores is missing: with strata=cases give the probabilities of all rows, those that "
-            "choose_cases had."
-        )
-    stratum = cases.strata_of(scores)
+    stratum = strata_of_cases(cases, scores, given_counts)
     labels = read_classes(given, "given")
-    cases.check_given(labels.codes)
     truth = answered(true, len(cases))
-    looked_up = cases.rows[: len(truth)]
     found = read_classes(truth, "true", known=labels.names).codes
-    edges = [0.0, *cases.edges.tolist(), 1.0]
-    names = [
-        f"{name}, {low:.3g} to {high:.3g}" if len(edges) > 2 else str(name)
-        for name in labels.names
-        for low, high in pairwise(edges)
-    ]
-    rows = _table((stratum, labels.codes), (len(names), len(labels.names)))
-    size = (len(names), len(labels.names), len(labels.names))
-    return _Counted(
-        labels.names,
-        names,
-        rows,
-        _table((stratum[looked_up], labels.codes[looked_up], found), size),
-    )
+    return count_cases(cases, stratum, labels, found)
 
 
-def _from_columns(true: Any, given: Any, strata: Any, scores: Any, given_counts: Any) -> _Counted:
+def _from_columns(
+    true: Any, given: Any, strata: Any, scores: Any, given_counts: Any
+) -> CountedRows:
     """Count rows looked up by their strata, and rows of the data as told."""
-    if scores is not None:
-        raise InputError(
-            "scores goes with strata=cases, the record of choose_cases: with a stratum for each "
-            "row that was looked up, give given_counts."
-        )
     read_pair(true, given)
     labels = read_classes(true, "true", for_two="audit_test (evenodds audit)")
     codes = read_classes(given, "given", known=labels.names).codes
-    column = as_labels(strata, "strata")
-    if column.shape != codes.shape:
-        raise InputError(
-            f"strata has shape {column.shape} but {len(codes):,} rows were looked up: give the "
-            "stratum of each."
-        )
-    told = _read_counts(given_counts, labels)
-    unknown = [
-        plain(one) for one in distinct_labels(column, "strata") if str(plain(one)) not in told
-    ]
-    if unknown:
-        raise InputError(f"given_counts lacks stratum {unknown[0]!r}: count the rows of each.")
-    names = list(told)
-    places = {name: place for place, name in enumerate(names)}
-    which = np.array([places[str(plain(one))] for one in column.tolist()])
-    rows = np.array([told[name] for name in names])
-    size = (len(names), len(labels.names), len(labels.names))
-    found = _table((which, codes, labels.codes), size)
-    many = np.argwhere(found.sum(axis=2) > rows)
-    if len(many):
-        place, label = many[0]
-        raise InputError(
-            f"given_counts says that stratum {names[place]!r} has {rows[place, label]:,} rows "
-            f"labelled {labels.names[label]!r}, but {found[place, label].sum():,} of them were "
-            "looked up: count the whole data."
-        )
-    return _Counted(labels.names, names, rows, found)
-
-
-def _read_counts(given_counts: Any, labels: Classes) -> dict[str, list[int]]:
-    """Return rows of the data with each label, by stratum."""
-    if not isinstance(given_counts, Mapping) or not all(
-        isinstance(part, Mapping) for part in given_counts.values()
-    ):
-        raise InputError(
-            "given_counts is needed with strata: how many rows of the data each stratum has with "
-            "each label, as {stratum: {label: count, ...}, ...}."
-        )
-    told = {}
-    for name, part in given_counts.items():
-        whose = f"given_counts of stratum {plain(name)!r}"
-        counts = told[str(plain(name))] = [0] * len(labels.names)
-        for label, count in part.items():
-            place = labels.number(plain(label))
-            if place is None:
-                raise InputError(
-                    f"{whose} has label {plain(label)!r}, which is none of "
-                    f"{join_quoted(labels.names)}: of these, rows were looked up."
-                )
-            counts[place] = check_whole(count, whose, at_most=MOST_ROWS)
-    return told
-
-
-def _table(codes: tuple[NDArray[np.intp], ...], size: tuple[int, ...]) -> Ints:
-    """Count rows by several columns of numbers."""
-    table = np.zeros(size, dtype=np.intp)
-    np.add.at(table, codes, 1)
-    return table
-
-
-def _strata_check(audited: int, n_cells: int, borrowed: float) -> Diagnostic:
-    """Say what the strata are, and doubt an answer for strata that nobody looked at."""
-    message = (
-        f"{audited:,} rows looked up in {n_cells} cells of stratum and given label: z is read off "
-        "its own distribution, not the normal."
-    )
-    if borrowed:
-        message += (
-            f" Cells with {borrowed:.1%} of the rows have no row that was looked up, and are told "
-            "from their neighbours: look some up there."
-        )
-    return Diagnostic(
-        name="strata", message=message, concern=borrowed > MUCH_BORROWED, statistic=borrowed
-    )
+    return count_columns(labels, codes, strata=strata, scores=scores, given_counts=given_counts)

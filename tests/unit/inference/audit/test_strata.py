@@ -170,7 +170,10 @@ def test_cases_by_label_are_not_for_stated_probabilities(world, audited):
         ({"sampled_by": "true"}, "sampled_by is 'true' but strata are given"),
         ({"scores": [0.1]}, "scores goes with strata=cases"),
         ({"given_counts": None}, "given_counts is needed with strata"),
-        ({"given_counts": {0: {"ill": 9, "sick": 3}}}, "names other labels than 'well' and 'ill'"),
+        (
+            {"given_counts": {0: {"ill": 9, "sick": 3}}},
+            "'sick', which is none of 'well' and 'ill'",
+        ),
         ({"given_counts": {0: {"ill": 900, "well": 900}}}, "given_counts lacks stratum 1"),
     ],
 )
@@ -181,7 +184,7 @@ def test_what_does_not_fit_is_refused(world, audited, settings, message):
 
 def test_counts_below_those_audited_are_refused():
     counts = {name: {"no": 100, "yes": 1} for name in (1, 2)}
-    with pytest.raises(eo.InputError, match="stratum 1 has 1 rows labelled 'yes', but 2"):
+    with pytest.raises(eo.InputError, match="stratum '1' has 1 rows labelled 'yes', but 2"):
         eo.audit_test(
             ["no", "yes", "yes", "no"],
             ["no", "yes", "yes", "no"],
@@ -209,7 +212,7 @@ def test_other_data_are_refused(world, audited):
 
 def test_the_line_averages_cases_by_their_rows(world, audited, monkeypatch):
     """Contours of the ladder have the same shares as the strata, though labels count unequally."""
-    from evenodds.inference.line import line_test as module
+    from evenodds.inference.line import ladder as module
 
     true, given, scores = world
     cases, _ = audited

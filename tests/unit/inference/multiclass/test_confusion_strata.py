@@ -132,7 +132,7 @@ def test_by_given_label_it_is_not_the_table_that_counts_but_the_data():
     ("change", "message"),
     [
         ({"scores": None}, "scores is missing"),
-        ({"given_counts": {}}, "no given_counts"),
+        ({"given_counts": {}}, "given_counts goes with a stratum"),
         ({"true": ["owl"] * 240}, "true has label 'owl', which is none of"),
         ({"true": ["cat"] * 240}, "no row that was looked up is truly 'dog'"),
         ({"true": ["cat"] * 241}, "true has shape"),

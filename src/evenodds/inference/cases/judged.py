@@ -10,7 +10,7 @@ import numpy as np
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.inference.line.cases import Answers, Cases, check_answers
+from evenodds.inference.cases.record import Answers, Cases, check_answers
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.labels import plain
 from evenodds.rows.open_table import open_table

@@ -8,16 +8,16 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, ndtri, xlogy
 from scipy.stats import f, t
 
-from evenodds.inference.line.likelihood import (
+from evenodds.inference.cases.line_fit import (
     GroupedRows,
     LineStatistic,
     Strata,
     dispersions,
     first_order_variance,
     fit_lines,
-    ladder,
     normal_of_t,
 )
+from evenodds.inference.line.ladder import ladder
 from evenodds.inference.profile import Reference
 
 

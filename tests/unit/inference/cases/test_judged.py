@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.line.judged import About, JudgedCases, Repeat
+from evenodds.inference.cases.judged import About, JudgedCases, Repeat
 
 ABOUT = About(label="y", negative="no", positive="yes", weight=None, shown=("a",), digest="0")
 

@@ -1,4 +1,4 @@
-r"""The line's likelihood, its statistic z(Delta_0) and its ladder (theory page, "The line").
+r"""The line's likelihood, and its statistic z(Delta_0) (theory page, "The line").
 
 In every stratum `s` of a score that did not see the row's own label, class-conditional noise
 gives ``lambda_s = beta + gamma c_s`` with ``gamma = 1 - alpha - beta``: the share of positive
@@ -10,10 +10,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import fdtrc, ndtri, stdtr, xlogy
+from scipy.special import ndtri, stdtr, xlogy
 
-from evenodds.inference.line.cases import Ints
-from evenodds.inference.line.result import RUNGS, LineRung
+from evenodds.inference.cases.record import Ints
 from evenodds.inference.profile import EXACT_LEVELS, EXACT_MARGINS, Profile
 from evenodds.validation import FloatArray
 
@@ -26,13 +25,13 @@ SLOPES, MOST_STEPS = 9, 40
 ROUGH, PRECISE = 1e-3, 1e-9
 # Asymmetries tried before the search for the best.
 ASYMMETRIES = 17
-# Folds that scores are usually made with.
-FOLDS = 5
 # Statements as sure as this still vary by what nobody states.
 LEAST_DISPERSION = 0.005
 SHARE_FLOOR = 0.01
 # What is divided by where there is nothing: no share, no rows, no cases.
 NOTHING = 1e-100
+# Added to the cases of either kind where a variance is estimated.
+HALF_A_CASE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,26 @@ class Strata:
         )
 
 
+def strata_by_label(rows: FloatArray, judged: FloatArray, true: FloatArray) -> Strata:
+    """Return what a line is fitted to, from looked-up cases drawn by stratum and given label.
+
+    All arrays have a row a stratum, and a column for the negative and the positive label: rows of
+    the data, cases that were looked up, and how many of these are truly positive. The share of a
+    stratum that is truly positive is the mean of its labels, weighted by their rows; it counts as
+    many cases as would give it the same variance if drawn from the stratum at random.
+    """
+    n = rows.sum(axis=1)
+    weights = rows / n[:, None]
+    known = np.maximum(judged, 1.0)
+    # Where all are truly positive the share is 1, not 1 less rounding.
+    share = np.where((true == judged).all(axis=1), 1.0, (weights * true / known).sum(axis=1))
+    near = (true + HALF_A_CASE) / (judged + 2 * HALF_A_CASE)
+    variance = (weights**2 * near * (1 - near) / known).sum(axis=1)
+    middle = (weights * near).sum(axis=1)
+    worth = middle * (1 - middle) / variance
+    return Strata(n, rows[:, 1], worth, worth * share, np.ones(len(n)), math.inf)
+
+
 def dispersions(squares: FloatArray, stated: FloatArray, judged: FloatArray) -> FloatArray:
     """Return the dispersion of statements a stratum: its own, at least that of all, at most 1.
 
@@ -137,7 +156,7 @@ def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = No
         slope, shares = np.clip(near.slope, LEAST_SLOPE, most), near.shares
         low, high = np.full(delta.shape, LEAST_SLOPE), most
     for _ in range(MOST_STEPS):
-        lines = _Lines.at(strata, slope, delta, start=shares)
+        lines = Lines.at(strata, slope, delta, start=shares)
         low = np.where(lines.rise > 0, slope, low)
         high = np.where(lines.rise > 0, high, slope)
         ahead = slope + lines.rise / np.maximum(lines.bend, NOTHING)
@@ -149,7 +168,7 @@ def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = No
         shares = lines.followed(step)
         if np.abs(step).max() < PRECISE:
             break
-    lines = _Lines.at(strata, slope, delta, start=shares)
+    lines = Lines.at(strata, slope, delta, start=shares)
     # On its bound the slope goes along with the asymmetry.
     along = np.where(slope == most, np.maximum(lines.rise, 0) * np.sign(delta), 0.0)
     return LineFit(lines.log_likelihood, slope, lines.shares, lines.score - along)
@@ -159,7 +178,7 @@ def _best_of_some(strata: Strata, delta: FloatArray) -> tuple[FloatArray, ...]:
     """Return the best of a few slopes, its shares, and the slopes to either side."""
     steps = np.linspace(0, 1, SLOPES)
     slopes = LEAST_SLOPE + (1 - np.abs(delta) - LEAST_SLOPE)[..., None] * steps
-    tried = _Lines.at(strata, slopes, delta[..., None], precise=ROUGH)
+    tried = Lines.at(strata, slopes, delta[..., None], precise=ROUGH)
     best = tried.log_likelihood.argmax(axis=-1)[..., None]
     slope, low, high = (
         np.take_along_axis(slopes, np.clip(best + side, 0, SLOPES - 1), axis=-1)[..., 0]
@@ -170,7 +189,7 @@ def _best_of_some(strata: Strata, delta: FloatArray) -> tuple[FloatArray, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class Lines:
     """Lines of given slopes and asymmetries, with the shares that are most likely for them."""
 
     log_likelihood: FloatArray
@@ -193,7 +212,7 @@ class _Lines:
         delta: FloatArray,
         start: FloatArray | None = None,
         precise: float = PRECISE,
-    ) -> "_Lines":
+    ) -> "Lines":
         """Find the shares: one concave maximum a stratum, by Newton steps within a bracket."""
         strata, slope = strata.beside(slopes), slopes[..., None]
         low_end = (1 - slope + delta[..., None]) / 2
@@ -385,38 +404,6 @@ def normal_of_t(root: FloatArray, freedom: float | FloatArray) -> FloatArray:
         return root
     tail = np.clip(stdtr(np.asarray(freedom)[..., None], -np.abs(root)), 1e-300, None)
     return np.asarray(-np.sign(root) * ndtri(tail))
-
-
-def ladder(strata: Strata) -> tuple[LineRung, ...]:
-    """Test the diagonal (clean), a line through the centre (uniform) and any line.
-
-    A label moves the scores, and so the strata, of rows of other folds. Within a fold labels are
-    independent of the strata, so the variance of a stratum's count over K folds is at most K
-    times the binomial one: labels weigh as if they were those of one fold.
-    """
-    strata = replace(strata, n=strata.n / FOLDS, positive=strata.positive / FOLDS)
-    free = _free_log_likelihood(strata)
-    clean = _Lines.at(strata, np.ones(1), np.zeros(1)).log_likelihood
-    uniform = fit_lines(strata, np.zeros(1)).log_likelihood
-    line = LineStatistic.of(strata).best.log_likelihood
-    size = len(strata)
-    heights = clean, uniform, line
-    # An F of very many degrees of freedom is a chi-squared over its own.
-    freedom = min(float(strata.freedom), 1e9)
-    found = []
-    for noise, height, df in zip(RUNGS, heights, range(size, 0, -1), strict=False):
-        statistic = max(2 * float(free - height[0]), 0.0)
-        pvalue = float(fdtrc(df, freedom, statistic / df))
-        found.append(LineRung(noise=noise, statistic=statistic, df=df, pvalue=pvalue))
-    return tuple(found)
-
-
-def _free_log_likelihood(strata: Strata) -> float:
-    """Return the log-likelihood of labels and statements that are free of each other."""
-    given, share = strata.positive / strata.n, strata.stated / strata.judged
-    labels = xlogy(strata.positive, given) + xlogy(strata.n - strata.positive, 1 - given)
-    statements = xlogy(strata.stated, share) + xlogy(strata.judged - strata.stated, 1 - share)
-    return float((labels + statements / strata.dispersion).sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,97 @@
+"""The ladder of the line: clean, uniform, class-conditional, and what lies beyond."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import fdtrc, xlogy
+
+from evenodds.inference.cases.line_fit import (
+    SHARE_FLOOR,
+    Lines,
+    LineStatistic,
+    Strata,
+    fit_lines,
+)
+from evenodds.inference.cases.record import Ints
+from evenodds.inference.contour.ladder import Contours, Estimates, wider_noise
+from evenodds.inference.contour.result import Wider
+from evenodds.inference.line.result import RUNGS, LineRung
+from evenodds.inference.results import Diagnostic
+from evenodds.validation import FloatArray
+
+# Folds that scores are usually made with.
+FOLDS = 5
+DOUBT_BELOW = 0.01
+
+
+def ladder(strata: Strata) -> tuple[LineRung, ...]:
+    """Test the diagonal (clean), a line through the centre (uniform) and any line.
+
+    A label moves the scores, and so the strata, of rows of other folds. Within a fold labels are
+    independent of the strata, so the variance of a stratum's count over K folds is at most K
+    times the binomial one: labels weigh as if they were those of one fold.
+    """
+    strata = replace(strata, n=strata.n / FOLDS, positive=strata.positive / FOLDS)
+    free = _free_log_likelihood(strata)
+    clean = Lines.at(strata, np.ones(1), np.zeros(1)).log_likelihood
+    uniform = fit_lines(strata, np.zeros(1)).log_likelihood
+    line = LineStatistic.of(strata).best.log_likelihood
+    size = len(strata)
+    heights = clean, uniform, line
+    # An F of very many degrees of freedom is a chi-squared over its own.
+    freedom = min(float(strata.freedom), 1e9)
+    found = []
+    for noise, height, df in zip(RUNGS, heights, range(size, 0, -1), strict=False):
+        statistic = max(2 * float(free - height[0]), 0.0)
+        pvalue = float(fdtrc(df, freedom, statistic / df))
+        found.append(LineRung(noise=noise, statistic=statistic, df=df, pvalue=pvalue))
+    return tuple(found)
+
+
+def _free_log_likelihood(strata: Strata) -> float:
+    """Return the log-likelihood of labels and statements that are free of each other."""
+    given, share = strata.positive / strata.n, strata.stated / strata.judged
+    labels = xlogy(strata.positive, given) + xlogy(strata.n - strata.positive, 1 - given)
+    statements = xlogy(strata.stated, share) + xlogy(strata.judged - strata.stated, 1 - share)
+    return float((labels + statements / strata.dispersion).sum())
+
+
+def wider_than_rungs(
+    statistic: LineStatistic, of_case: Ints, said: FloatArray, worth: FloatArray
+) -> tuple[Wider, ...]:
+    """Set every rung against stated noises above it, with strata for contours.
+
+    `worth` is what each case counts in the mean of its stratum, beside the others there.
+    """
+    strata, tolerance = statistic.strata, statistic.shared_tolerance
+    shares = strata.stated / strata.judged
+    averaging = (of_case == np.arange(len(strata))[:, None]) * worth
+    averaging /= averaging.sum(axis=1, keepdims=True)
+    spread = np.maximum(shares * (1 - shares), SHARE_FLOOR) * strata.dispersion / strata.judged
+    given, labels = strata.positive / strata.n, strata.n / FOLDS
+    contours = Contours(
+        averaging=averaging,
+        stated=shares,
+        covariance=np.diag(spread) + tolerance**2 / 3,
+        errors=np.zeros((len(said), len(said))),
+        strayed=np.zeros(len(said)),
+        counts=tuple(int(m) for m in strata.judged),
+        widest=0.0,
+    )
+    floor = np.maximum(given * (1 - given), SHARE_FLOOR)
+    return wider_noise(contours, said, Estimates(given, np.diag(floor / labels)))
+
+
+def off_the_line(rungs: tuple[LineRung, ...]) -> Diagnostic | None:
+    """Tell of strata that lie on no line."""
+    line = [rung for rung in rungs if rung.noise == "class-conditional"]
+    if not line or line[0].pvalue >= DOUBT_BELOW:
+        return None
+    return Diagnostic(
+        name="line",
+        message="Labels and answers do not lie on a line: flips depend on the case, or answers are "
+        "wrong in some strata. The asymmetry is then no single number.",
+        concern=True,
+        statistic=line[0].statistic,
+        pvalue=line[0].pvalue,
+    )
