@@ -8,8 +8,8 @@ when that mean is further than ``z_c sqrt(v)`` from 1/2, and under class-conditi
 is centred at ``1/2 + shift`` instead, with a variance of its own.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -88,13 +88,18 @@ class Centres(Protocol):
     def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows, one a typical set of anchors."""
 
+    def under(self, noise: ClassConditionalNoise) -> "Centres":
+        """Return the same for another noise."""
+
 
 class Examples:
-    """Cases and toss-ups that stand for a world, always the same for a seed."""
+    """Cases and toss-ups that stand for a world, always the same for a seed, under any noise."""
 
     def __init__(self, world: World, n: int, seed: int, grain: Grain = FINE) -> None:
         self.world, self.seed, self.grain = world, seed, grain
         self.features = world.draw_features(n, np.random.default_rng([seed, 0]))
+        self._points: dict[AnchorPlan, FloatArray] = {}
+        self._typical: dict[AnchorPlan, list[Anchors]] = {}
 
     def rows(self, noise: ClassConditionalNoise) -> Rows:
         """Return every case with both labels, weighted by their probabilities."""
@@ -111,40 +116,65 @@ class Examples:
             raise ValueError("a world has no number of rows")  # which check_rows sees to
         return len(self.features) * self.world.row_copies / n_rows
 
-    def anchor_sets(self, plan: AnchorPlan, *, erring: bool) -> Iterator[Anchors]:
+    def anchor_points(self, plan: AnchorPlan, *, erring: bool) -> FloatArray:
         """Return sets of anchors; those of a smaller plan are among those of a larger one.
 
         `erring` ones lie where an expert of this tolerance would put them, others where the
         true posterior is 1/2 but for the expert's bias.
         """
-        tolerance, shared = plan.tolerance, plan.shared_tolerance
-        grain = self.grain
-        for number in range(max(grain.fewest_sets, grain.single_sets // plan.n_anchors)):
-            rng = np.random.default_rng([self.seed, 1, number])
-            errors = {"tolerance": tolerance, "shared_tolerance": shared} if erring else {}
-            drawn = self.world.draw_anchors(MOST_ANCHORS, rng, **errors)
-            points = drawn.points[: plan.n_anchors]
-            yield Anchors(points, tolerance=tolerance, shared_tolerance=shared)
+        drawn = plan if erring else replace(plan, tolerance=0.0, shared_tolerance=0.0)
+        if drawn not in self._points:
+            errors = {
+                "tolerance": drawn.tolerance,
+                "shared_tolerance": drawn.shared_tolerance,
+            }
+            n_sets = max(self.grain.fewest_sets, self.grain.single_sets // plan.n_anchors)
+            streams = (np.random.default_rng([self.seed, 1, number]) for number in range(n_sets))
+            self._points[drawn] = np.stack(
+                [
+                    self.world.draw_anchors(MOST_ANCHORS, rng, **errors).points[: plan.n_anchors]
+                    for rng in streams
+                ]
+            )
+        return self._points[drawn]
+
+    @cached_property
+    def clean(self) -> LogisticFit:
+        """The curve of the world without noise."""
+        return fit_rows(self.rows(UniformNoise(0.0)))
+
+    def typical_sets(self, plan: AnchorPlan) -> list[Anchors]:
+        """Return sets of anchors spread evenly over all, in the order of how much they can show.
+
+        How well a curve without noise is known at the mean anchor ranks the sets much as the
+        test itself does, the same for every noise, so that power rises smoothly with it.
+        """
+        if plan not in self._typical:
+            points = self.anchor_points(plan, erring=False)
+            design = self.clean.inside.design(points.mean(axis=1))
+            variances = np.einsum("sd,de,se->s", design, self.clean.inside.covariance, design)
+            order = np.argsort(variances, kind="stable")
+            step = len(points) // self.grain.picked
+            self._typical[plan] = [
+                Anchors(
+                    points[number],
+                    tolerance=plan.tolerance,
+                    shared_tolerance=plan.shared_tolerance,
+                )
+                for number in order[step // 2 :: step]
+            ]
+        return self._typical[plan]
 
 
 class NoiseAwareCentres:
     """Where z(0) of the boundary or joint test is centred, for each set of anchors."""
 
-    def __init__(
-        self,
-        world: World,
-        noise: ClassConditionalNoise,
-        method: Method,
-        seed: int,
-        grain: Grain = FINE,
-    ) -> None:
-        self.method = method
-        self.examples = Examples(world, grain.noise_aware_rows, seed, grain)
-        rows = self.examples.rows(noise)
+    def __init__(self, examples: Examples, noise: ClassConditionalNoise, method: Method) -> None:
+        self.examples, self.method = examples, method
+        rows = examples.rows(noise)
         self.fitted = FittedRows.of(rows)
-        self.clean = fit_rows(self.examples.rows(UniformNoise(0.0)))
-        # Every fit starts from the one without anchors, so that an answer does not depend on
-        # what was asked before.
+        # Fits start from the one without anchors, so that an answer does not depend on what was
+        # asked before.
         nothing = Evidence.none(rows.n_features + 1)
         null_fits = NullFits(self.fitted.problem, nothing, self.fitted.plain_coefficients)
         self.start: NoisyFit = null_fits.at(0.0)
@@ -153,34 +183,27 @@ class NoiseAwareCentres:
                 "these cases are too few, or too cleanly separated, to plan from: no curve with "
                 "noise could be fitted to them. Give a larger pilot sample."
             )
-        self._sets: dict[AnchorPlan, list[Anchors | None]] = {}
         self._known: dict[tuple[float | None, AnchorPlan], list[Centre]] = {}
+
+    def under(self, noise: ClassConditionalNoise) -> "NoiseAwareCentres":
+        """Return the same for another noise."""
+        return NoiseAwareCentres(self.examples, noise, self.method)
 
     def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
         if (n_rows, plan) not in self._known:
             share = self.examples.share(n_rows)
-            if plan not in self._sets:
-                self._sets[plan] = self._typical_sets(plan) if plan.n_anchors else [None]
-            found = [self._centre(anchors, share) for anchors in self._sets[plan]]
+            sets = self.examples.typical_sets(plan) if plan.n_anchors else [None]
+            found, start = [], self.start
+            for anchors in sets:  # neighbours have much the same curve
+                centre, start = self._centre(anchors, share, start)
+                found.append(centre)
             self._known[n_rows, plan] = found
         return self._known[n_rows, plan]
 
-    def _typical_sets(self, plan: AnchorPlan) -> list[Anchors | None]:
-        """Return sets of anchors spread evenly over all, in the order of how much they can show.
-
-        How well a curve without noise is known at the mean anchor ranks the sets much as the
-        test itself does, the same for every noise, so that power rises smoothly with it.
-        """
-        sets = list(self.examples.anchor_sets(plan, erring=False))
-        means = np.array([anchors.points.mean(axis=0) for anchors in sets])
-        design = self.clean.inside.design(means)
-        variances = np.einsum("sd,de,se->s", design, self.clean.inside.covariance, design)
-        order = np.argsort(variances, kind="stable")
-        step = len(sets) // self.examples.grain.picked
-        return [sets[number] for number in order[step // 2 :: step]]
-
-    def _centre(self, anchors: Anchors | None, share: float) -> Centre:
+    def _centre(
+        self, anchors: Anchors | None, share: float, start: NoisyFit
+    ) -> tuple[Centre, NoisyFit]:
         problem = self.fitted.problem
         points = np.empty((0, problem.rows.n_features)) if anchors is None else anchors.points
         equations = AnchorEquations.of(anchors, points, problem)
@@ -189,13 +212,13 @@ class NoiseAwareCentres:
         # Few examples stand for many rows: the anchors' word is weakened to match, and the
         # variance of the curve is that of the rows.
         evidence = equations.evidence().scaled(share)
-        fit = climb_noisy(problem, evidence, 0.0, self.start.point, problem.last_gain)
+        fit = climb_noisy(problem, evidence, 0.0, start.point, problem.last_gain)
         if self.method.reads_shape:
-            return Centre(joint_direction(fit, evidence).z / float(np.sqrt(share)))
+            return Centre(joint_direction(fit, evidence).z / float(np.sqrt(share))), fit
         here = boundary_direction(fit, equations)
         of_anchors = float(equations.covariance[0, 0])
         of_curve = (here.standard_error**2 - of_anchors) * share
-        return Centre(here.distance / float(np.sqrt(of_curve + of_anchors)))
+        return Centre(here.distance / float(np.sqrt(of_curve + of_anchors))), fit
 
 
 class WaldCentres:
@@ -206,21 +229,18 @@ class WaldCentres:
     error of the expert moves it less than the test allows for.
     """
 
-    def __init__(
-        self,
-        world: World,
-        noise: ClassConditionalNoise,
-        method: Wald,
-        seed: int,
-        grain: Grain = FINE,
-    ) -> None:
-        self.examples = Examples(world, grain.wald_rows, seed, grain)
-        rows = self.examples.rows(noise)
+    def __init__(self, examples: Examples, noise: ClassConditionalNoise, method: Wald) -> None:
+        self.examples, self.method = examples, method
+        rows = examples.rows(noise)
         self.robust: LogisticFit = fit_rows(rows, covariance="sandwich")
         # The fit as the test sees it; where cases are copied it knows the groups.
-        sandwich = method.covariance == "sandwich" or world.row_copies > 1
+        sandwich = method.covariance == "sandwich" or examples.world.row_copies > 1
         self.fit: LogisticFit = self.robust if sandwich else fit_rows(rows)
         self._at_sets: dict[AnchorPlan, tuple[FloatArray, FloatArray, FloatArray]] = {}
+
+    def under(self, noise: ClassConditionalNoise) -> "WaldCentres":
+        """Return the same for another noise."""
+        return WaldCentres(self.examples, noise, self.method)
 
     def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
         """Return the centres for a number of rows."""
@@ -241,8 +261,7 @@ class WaldCentres:
         The distance of the mean posterior from 1/2; the variance of the log-odds at the mean
         anchor as the test states it; and that of the mean posterior as it is.
         """
-        sets = self.examples.anchor_sets(plan, erring=True)
-        points = np.stack([anchors.points for anchors in sets])
+        points = self.examples.anchor_points(plan, erring=True)
         flat = points.reshape(-1, points.shape[2])
         posteriors = expit(self.fit.log_odds(flat)).reshape(points.shape[:2])
         design = self.fit.inside.design(flat).reshape(*points.shape[:2], -1)
@@ -341,6 +360,10 @@ class SummaryCentres:
     variance: AnchorVariance
     noise: ClassConditionalNoise
 
+    def under(self, noise: ClassConditionalNoise) -> "SummaryCentres":
+        """Return the same for another noise."""
+        return SummaryCentres(self.variance, noise)
+
     def at(self, n_rows: float | None, plan: AnchorPlan) -> list[Centre]:
         """Return the centre for a number of rows, or for those that the numbers are for."""
         curve = self.variance.of(plan.n_anchors, n_rows)
@@ -359,5 +382,5 @@ def centres(
     if isinstance(design, AnchorVariance):
         return SummaryCentres(design, noise)
     if isinstance(method, Wald):
-        return WaldCentres(design, noise, method, seed, grain)
-    return NoiseAwareCentres(design, noise, method, seed, grain)
+        return WaldCentres(Examples(design, grain.wald_rows, seed, grain), noise, method)
+    return NoiseAwareCentres(Examples(design, grain.noise_aware_rows, seed, grain), noise, method)

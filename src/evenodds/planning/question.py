@@ -105,7 +105,12 @@ class Question:
     def power(self, noise: ClassConditionalNoise, n_rows: float | None, n_anchors: int) -> float:
         """Return the probability that the test rejects uniform noise."""
         if noise not in self._known:
-            self._known[noise] = centres(self.design, noise, self.method, self.seed, self.grain)
+            like = next(iter(self._known.values()), None)
+            self._known[noise] = (
+                centres(self.design, noise, self.method, self.seed, self.grain)
+                if like is None
+                else like.under(noise)
+            )
         plan = AnchorPlan(
             n_anchors=n_anchors, tolerance=self.tolerance, shared_tolerance=self.shared_tolerance
         )
