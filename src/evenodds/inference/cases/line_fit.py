@@ -7,6 +7,7 @@ around the line; statements of an expert are quasi-binomial around ``c_s``.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,6 +63,16 @@ class Strata:
     def __len__(self) -> int:
         """Return the number of strata."""
         return int(self.n.shape[-1])
+
+    @classmethod
+    def stacked(cls, several: Sequence["Strata"]) -> "Strata":
+        """Return some strata one above the other, to be fitted at once."""
+        n, positive, judged, stated, dispersion = (
+            np.concatenate([np.atleast_2d(getattr(one, name)) for one in several])
+            for name in ("n", "positive", "judged", "stated", "dispersion")
+        )
+        freedom = np.concatenate([np.atleast_1d(one.freedom) for one in several])
+        return cls(n, positive, judged, stated, dispersion, freedom)
 
     def without_each(self) -> "Strata":
         """Return the strata once for each that is left out: it has no rows and no cases there."""
@@ -352,10 +363,25 @@ class LineStatistic:
         root = np.sign(self.estimates[..., None] - asymmetries) * np.sqrt(drop / widened)
         return normal_of_t(root, self.strata.freedom)
 
-    def without_each(self) -> FloatArray:
-        """Return z at no asymmetry without each of the strata, all fitted anew."""
-        others = LineStatistic.of(self.strata.without_each(), self.shared_tolerance)
-        return replace(others, inflation=self.inflation)(np.zeros(1))[:, 0]
+    @classmethod
+    def of_each(
+        cls, several: Sequence["Strata"], shared_tolerance: float = 0.0
+    ) -> list["LineStatistic"]:
+        """Return what `of` does for each of several strata, fitted at once."""
+        together = cls.of(Strata.stacked(several), shared_tolerance)
+        ends = np.cumsum([np.atleast_2d(strata.n).shape[0] for strata in several])
+        found = []
+        for strata, end in zip(several, ends.tolist(), strict=True):
+            alone = strata.n.ndim == 1
+            place = end - 1 if alone else slice(end - strata.n.shape[0], end)
+            best = LineFit(
+                together.best.log_likelihood[place],
+                together.best.slope[place],
+                together.best.shares[place],
+                together.best.score[place],
+            )
+            found.append(cls(strata, shared_tolerance, best, together.estimates[place]))
+        return found
 
     @property
     def at_zero(self) -> float:
@@ -389,13 +415,17 @@ class LineStatistic:
             for side in (-1, 1)
             if (found := table.crossing(side * float(ndtri((1 - level) / 2)), side)) is not None
         ]
-        return self._table(np.unique([*table.asymmetries, *ends]))
+        exact = self._table(np.unique(ends))
+        known = dict(zip(table.asymmetries, table.z, strict=True))
+        known |= dict(zip(exact.asymmetries, exact.z, strict=True))
+        return Profile(
+            tuple(sorted(known)), tuple(known[one] for one in sorted(known)), self.estimate
+        )
 
     def _table(self, asymmetries: FloatArray) -> Profile:
         z = self(asymmetries)
         z[asymmetries == self.estimate] = 0.0
-        places = tuple(float(one) for one in asymmetries)
-        return Profile(places, tuple(float(one) for one in z), self.estimate)
+        return Profile(tuple(asymmetries.tolist()), tuple(z.tolist()), self.estimate)
 
 
 def normal_of_t(root: FloatArray, freedom: float | FloatArray) -> FloatArray:

@@ -24,20 +24,24 @@ FOLDS = 5
 DOUBT_BELOW = 0.01
 
 
-def ladder(strata: Strata) -> tuple[LineRung, ...]:
-    """Test the diagonal (clean), a line through the centre (uniform) and any line.
+def of_one_fold(strata: Strata) -> Strata:
+    """Return strata whose labels weigh as if they were those of one fold.
 
     A label moves the scores, and so the strata, of rows of other folds. Within a fold labels are
     independent of the strata, so the variance of a stratum's count over K folds is at most K
-    times the binomial one: labels weigh as if they were those of one fold.
+    times the binomial one.
     """
-    strata = replace(strata, n=strata.n / FOLDS, positive=strata.positive / FOLDS)
+    return replace(strata, n=strata.n / FOLDS, positive=strata.positive / FOLDS)
+
+
+def ladder(best: LineStatistic) -> tuple[LineRung, ...]:
+    """Test the diagonal (clean), a line through the centre (uniform) and any line: the best."""
+    strata = best.strata
     free = _free_log_likelihood(strata)
     clean = Lines.at(strata, np.ones(1), np.zeros(1)).log_likelihood
     uniform = fit_lines(strata, np.zeros(1)).log_likelihood
-    line = LineStatistic.of(strata).best.log_likelihood
     size = len(strata)
-    heights = clean, uniform, line
+    heights = clean, uniform, best.best.log_likelihood
     # An F of very many degrees of freedom is a chi-squared over its own.
     freedom = min(float(strata.freedom), 1e9)
     found = []

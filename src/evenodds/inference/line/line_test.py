@@ -1,7 +1,8 @@
 """The line test: is one class flipped more often, by cases judged along any score?"""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers
 from evenodds.inference.line.ladder import (
     DOUBT_BELOW,
     ladder,
+    of_one_fold,
     off_the_line,
     wider_than_rungs,
 )
@@ -151,10 +153,16 @@ def line_test(
         counts, worth = _count(data, cases.n_strata, kind), np.ones(len(said))
     else:
         counts, worth = _count_by_label(data, cases.n_strata)
-    statistic = LineStatistic.of(counts, tolerance)
+    others = [counts.without_each()] if len(counts) > FEWEST_STRATA_LEFT else []
+    statistic, one_fold, *without = LineStatistic.of_each(
+        [counts, of_one_fold(counts), *others], tolerance
+    )
     if groups is not None:
         statistic = statistic.widened_by(_grouped(groups, data))
-    return _result(statistic, cases, (kind, asked), labels, said, worth=worth)
+    rungs = ladder(one_fold)
+    return _result(
+        statistic, cases, (kind, asked), labels, said, worth=worth, rungs=rungs, without=without
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +297,8 @@ def _result(
     said: FloatArray,
     *,
     worth: FloatArray,
+    rungs: tuple[LineRung, ...],
+    without: Sequence[LineStatistic],
 ) -> LineTestResult:
     answers, alternative = asked
     strata, profile = statistic.strata, statistic.profile()
@@ -299,7 +309,6 @@ def _result(
             "asymmetries of very different size fit these answers alike: judge more cases, or make "
             "a score that tells the classes apart better"
         )
-    rungs = ladder(strata)
     z = profile.at_zero
     return LineTestResult(
         statistic=z,
@@ -321,7 +330,7 @@ def _result(
         strata=_points(statistic, cases, slope, shares, len(said)),
         rungs=rungs,
         wider=wider_than_rungs(statistic, cases.strata[: len(said)], said.mean(axis=1), worth),
-        diagnostics=_checks(statistic, rungs, said, z),
+        diagnostics=_checks(statistic, rungs, said, without, z),
         profile=Profile.unknown() if withheld else profile,
         withheld=withheld,
         design_effect=statistic.inflation,
@@ -329,13 +338,17 @@ def _result(
 
 
 def _checks(
-    statistic: LineStatistic, rungs: tuple[LineRung, ...], said: FloatArray, z: float
+    statistic: LineStatistic,
+    rungs: tuple[LineRung, ...],
+    said: FloatArray,
+    without: Sequence[LineStatistic],
+    z: float,
 ) -> tuple[Diagnostic, ...]:
     """Return what gives reason to doubt the result; what was found in order is not claimed."""
     found = [
         _seen_own_labels(statistic.strata),
         off_the_line(rungs),
-        _decided_by_one(statistic, z),
+        _decided_by_one(statistic, without, z),
         _experts_differ(said),
     ]
     return tuple(check for check in found if check is not None)
@@ -369,11 +382,13 @@ def _seen_own_labels(strata: Strata) -> Diagnostic | None:
     )
 
 
-def _decided_by_one(statistic: LineStatistic, z: float) -> Diagnostic | None:
+def _decided_by_one(
+    statistic: LineStatistic, others: Sequence[LineStatistic], z: float
+) -> Diagnostic | None:
     """Tell of a stratum without which the verdict at 5% would be another, by a refit."""
-    if len(statistic.strata) < FEWEST_STRATA_LEFT + 1:
+    if not others:
         return None
-    without = statistic.without_each()
+    without = replace(others[0], inflation=statistic.inflation)(np.zeros(1))[:, 0]
     changes = np.flatnonzero((np.abs(without) > CRITICAL) != (abs(z) > CRITICAL))
     if not len(changes):
         return None

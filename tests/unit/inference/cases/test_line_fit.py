@@ -17,7 +17,7 @@ from evenodds.inference.cases.line_fit import (
     fit_lines,
     normal_of_t,
 )
-from evenodds.inference.line.ladder import ladder
+from evenodds.inference.line.ladder import ladder, of_one_fold
 from evenodds.inference.profile import Reference
 
 
@@ -60,7 +60,9 @@ def brute_force(strata, asymmetry):
 
 
 def rung_of(strata, noise):
-    return next(rung for rung in ladder(strata) if rung.noise == noise)
+    return next(
+        rung for rung in ladder(LineStatistic.of(of_one_fold(strata))) if rung.noise == noise
+    )
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
@@ -198,8 +200,9 @@ def test_labels_weigh_in_the_ladder_as_those_of_one_fold():
 
 def test_strata_are_left_out_all_at_once_as_one_by_one():
     strata = draw(2)
-    together = LineStatistic.of(strata, 0.03).without_each()
-    for place, z in enumerate(together):
+    whole, without = LineStatistic.of_each([strata, strata.without_each()], 0.03)
+    assert whole.at_zero == pytest.approx(LineStatistic.of(strata, 0.03).at_zero, abs=1e-8)
+    for place, z in enumerate(without(np.zeros(1))[:, 0]):
         kept = np.arange(len(strata)) != place
         others = Strata(
             strata.n[kept],
