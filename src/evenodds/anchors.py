@@ -25,6 +25,7 @@ from evenodds.rows.base import Rows, read_row_numbers
 from evenodds.rows.memory import as_arrow, read_features, shape_of, text_table
 from evenodds.rows.read import is_path
 from evenodds.rows.table_rows import marked_anchors
+from evenodds.rows.tables import as_numpy
 from evenodds.validation import (
     FloatArray,
     as_array,
@@ -183,7 +184,7 @@ class Anchors:
         refuse_holes(table, [*points.column_names, *stated], called)
         if rows.encoding is None:
             refuse_text(points, called)
-        told = {name: table[name].to_numpy() for name in stated}
+        told = {name: as_numpy(table[name]) for name in stated}
         return cls(points, **{**settings, **told})._but(ignored=ignored)
 
     def __len__(self) -> int:

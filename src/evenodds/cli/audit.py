@@ -250,6 +250,7 @@ def _scores(scores: str, data: list[str] | None) -> "FloatArray":
     from evenodds.inference.cases.record import read_scores
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import open_table
+    from evenodds.rows.tables import as_numpy
     from evenodds.validation import check_column
 
     if Path(scores).suffix.lower() in SCORE_FILES:
@@ -265,7 +266,7 @@ def _scores(scores: str, data: list[str] | None) -> "FloatArray":
         check_column(scores, names, source)
         return [scores]
 
-    return read_scores(whole(open_table(source, choose))[scores].to_numpy())
+    return read_scores(as_numpy(whole(open_table(source, choose))[scores]))
 
 
 def _say_positive(result: Any, asked: str | None, alternative: str) -> None:

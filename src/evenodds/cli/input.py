@@ -50,7 +50,7 @@ from evenodds.rows.dask_sums import workers
 from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.open_table import open_table
 from evenodds.rows.read import read_data
-from evenodds.rows.tables import is_missing_in, kind_of, plain_array
+from evenodds.rows.tables import as_numpy, filtered, is_missing_in, kind_of, plain_array
 from evenodds.validation import check_column, join_quoted
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _numbered(column: "pa.Array") -> NDArray[np.int64] | None:
         return None
     if len(values) == 0 or is_missing_in(values).any():
         return None
-    return np.asarray(values.dictionary_encode().indices.to_numpy(), dtype=np.int64)
+    return as_numpy(values.dictionary_encode().indices).astype(np.int64)
 
 
 def _is_known(numbers: NDArray[np.int64], declared: list[NDArray[Any]]) -> bool:
@@ -316,8 +316,9 @@ def read_audit_file(
             )
     truth = _values(columns[true], audited)
     grouped = tuple(_values(columns[name], audited) for name in groups)
-    kept = pa.array(audited)
-    others = {name: column.filter(kept) for name, column in columns.items() if name not in needed}
+    others = {
+        name: filtered(column, audited) for name, column in columns.items() if name not in needed
+    }
     return AuditFile(
         true=truth,
         given=_values(columns[given]),
@@ -381,11 +382,8 @@ def read_audited_rows(sources: Sequence[str], true: str, rows: Rows, sampled_by:
 
 def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
     """Return the values of a column as an array, those of the chosen rows alone."""
-    import pyarrow as pa
-
-    kept = column if chosen is None else column.filter(pa.array(chosen))
-    values: NDArray[Any] = kept.to_numpy(zero_copy_only=False)
-    return values
+    kept = column if chosen is None else filtered(column, chosen)
+    return as_numpy(kept)
 
 
 def audit_file(
@@ -585,7 +583,7 @@ def read_codes_file(path: Path, rows: ClassRows) -> OutputCodes:
                 f"column {name!r} of {path} must hold +1, -1 or 0 for every class, and nothing "
                 "else."
             )
-    entries = np.column_stack([table.column(n).to_numpy() for n in range(1, table.num_columns)])
+    entries = np.column_stack([as_numpy(table.column(n)) for n in range(1, table.num_columns)])
     return OutputCodes(entries[np.argsort(known)])
 
 

@@ -354,7 +354,7 @@ def read_scores_file(path: Path) -> "FloatArray":
     from evenodds.inference.cases.record import read_scores
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import map_npy, open_table
-    from evenodds.rows.tables import kind_of
+    from evenodds.rows.tables import as_numpy, kind_of
     from evenodds.validation import join_quoted
 
     if not path.is_file():
@@ -372,7 +372,7 @@ def read_scores_file(path: Path) -> "FloatArray":
     column = table[COLUMN if COLUMN in names else names[0]]
     if kind_of(column.type) != "number" or column.null_count:
         raise InputError(f"{path} must hold a number for every row, its score, and nothing else.")
-    return read_scores(column.to_numpy())
+    return read_scores(as_numpy(column))
 
 
 def _read_page(answers: Path, cases: Path | None, kind: str | None) -> "JudgedCases | None":

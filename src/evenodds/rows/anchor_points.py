@@ -14,7 +14,7 @@ from evenodds.files import FORMULA_STARTS
 from evenodds.rows.base import Block, Encoding, Rows
 from evenodds.rows.memory import read_features
 from evenodds.rows.open_table import TEXT, map_npy, open_table
-from evenodds.rows.tables import Table, is_missing_in, kind_of
+from evenodds.rows.tables import Table, as_numpy, is_missing_in, kind_of
 from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read_anchors(source: Any) -> tuple[Any, dict[str, Any]]:
     if str(source).lower().endswith(".npy"):
         return np.array(map_npy(Path(source))), {}
     table = anchor_table(source)
-    stated = {name: table[name].to_numpy() for name in STATED if name in table.column_names}
+    stated = {name: as_numpy(table[name]) for name in STATED if name in table.column_names}
     return table.drop_columns(list(stated)), stated
 
 

@@ -14,10 +14,12 @@ from evenodds.rows.base import WIDE_FROM, Encoding
 from evenodds.rows.tables import (
     Selection,
     Table,
+    as_numpy,
     is_missing_in,
     kind_of,
     measurements,
     numbers,
+    text_array,
     texts,
 )
 from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
@@ -132,15 +134,13 @@ def _refuse_spellings(source: str, name: str, levels: set[str]) -> None:
 
 def level_codes(column: "pa.Array", levels: Sequence[str], name: str, called: str) -> NDArray[Any]:
     """Return the number of each value's level, nan where it is missing."""
-    import pyarrow as pa
     from pyarrow import compute
 
     values = texts(column)
-    codes = compute.index_in(values, value_set=pa.array(levels, pa.string()))
+    codes = compute.index_in(values, value_set=text_array(levels))
     if codes.null_count > values.null_count:
         _refuse_unseen(values.filter(codes.is_null()), name, levels, called)
-    found: NDArray[Any] = codes.to_numpy(zero_copy_only=False)
-    return found
+    return as_numpy(codes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

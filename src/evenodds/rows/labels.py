@@ -18,11 +18,13 @@ from evenodds.rows.base import IntArray
 from evenodds.rows.tables import (
     Selection,
     Table,
+    as_numpy,
     filtered,
     is_missing_in,
     kind_of,
     numbers,
     plain_array,
+    text_array,
 )
 from evenodds.validation import FloatArray, as_array, join_quoted
 
@@ -301,15 +303,13 @@ class Roles:
 
     def labels(self, batch: "pa.RecordBatch") -> FloatArray:
         """Return 1.0 where the label is the positive one, else 0.0."""
-        import pyarrow as pa
         from pyarrow import compute
 
         column = label_values(batch.column(self.label))
         if kind_of(column.type) == "number":
             return np.asarray(numbers(column) == self.positive_value, dtype=np.float64)
-        positive = compute.equal(column, pa.scalar(self.positive_value, column.type))
-        found: FloatArray = positive.to_numpy(zero_copy_only=False).astype(np.float64)
-        return found
+        positive = compute.equal(column, text_array([str(self.positive_value)])[0])
+        return as_numpy(positive).astype(np.float64)
 
     def weights(self, batch: "pa.RecordBatch") -> FloatArray | None:
         """Return how many rows each row stands for."""
@@ -325,8 +325,7 @@ class Roles:
             return None
         values = plain_array(batch.column(self.group)).cast(self.group_values.type)  # type: ignore[union-attr]
         codes = compute.index_in(values, value_set=self.group_values)
-        found: IntArray = codes.to_numpy(zero_copy_only=False).astype(np.int64)
-        return found
+        return as_numpy(codes).astype(np.int64)
 
 
 def label_values(column: "pa.Array") -> "pa.Array":
@@ -407,14 +406,12 @@ class Facts:
 
     def _look(self, batch: "pa.RecordBatch", rows: Any) -> None:
         """Take in the rows of a batch that take part, given their numbers."""
-        import pyarrow as pa
-
         weights = self._weights(batch, rows)
         label = label_values(batch.column(self.roles.label))
         there = ~self._note_missing(self.roles.label, label, rows)
-        counted = label.filter(pa.array(there)).dictionary_encode()
+        counted = filtered(label, there).dictionary_encode()
         sums = np.bincount(
-            counted.indices.to_numpy(),
+            as_numpy(counted.indices),
             weights=None if weights is None else weights[there],
             minlength=len(counted.dictionary),
         )

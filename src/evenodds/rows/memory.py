@@ -22,7 +22,7 @@ from evenodds.rows.labels import (
     plain,
     read_labels,
 )
-from evenodds.rows.tables import kind_of, refuse_repeated
+from evenodds.rows.tables import as_numpy, kind_of, refuse_repeated
 from evenodds.validation import FloatArray, as_array, check_vector, refuse_inexact
 
 if TYPE_CHECKING:
@@ -244,7 +244,9 @@ def _column_numbers(series: Any, name: str) -> NDArray[Any]:
 
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
-        values: NDArray[Any] = series.to_numpy()
+        own = series.to_native()
+        arrow = type(own).__module__.startswith("pyarrow")
+        values: NDArray[Any] = as_numpy(own) if arrow else series.to_numpy()
         if values.dtype.kind in "iufb":
             _refuse_inexact(values, f"column {str(series.name)!r} of {name}")
             return values
@@ -363,6 +365,9 @@ def as_column(values: Any, name: str) -> "pa.Array":
 
     array = label_column(values, name, "one column")
     try:
+        if array.dtype == np.float64 and array.ndim == 1 and not np.isnan(array).any():
+            stored = pa.py_buffer(np.ascontiguousarray(array))  # as_numpy says why
+            return pa.Array.from_buffers(pa.float64(), len(array), [None, stored])
         return pa.array(array.tolist() if array.dtype == object else array, from_pandas=True)
     except OverflowError:  # whole numbers of any length stay apart as text
         return pa.array([None if is_missing(v) else str(v) for v in array.tolist()])

@@ -51,8 +51,38 @@ def numbers(column: "pa.Array") -> NDArray[Any]:
         column = column.cast(pa.uint8())
     elif pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
         column = column.cast(pa.float64())
+    return as_numpy(column)
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """Return a column as an array, nan where a number is missing; no copy where none is needed.
+
+    PyArrow's own way imports pandas wherever that is installed, a quarter of a small job.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1:
+        column = column.chunk(0)
+    if isinstance(column, pa.Array) and len(column) and not column.null_count:
+        if types.is_boolean(column.type):
+            bits = np.frombuffer(column.buffers()[1], dtype=np.uint8)
+            end = column.offset + len(column)
+            return np.unpackbits(bits, count=end, bitorder="little")[column.offset :].view(bool)
+        if column.type in (pa.float64(), pa.float32()) or types.is_integer(column.type):
+            return np.from_dlpack(column)
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values
+
+
+def text_array(values: Sequence[str]) -> "pa.Array":
+    """Return text as a column; pa.array would import pandas, as `as_numpy` says."""
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    parts = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), parts)
 
 
 def measurements(column: "pa.Array", name: str, called: str) -> NDArray[Any]:
@@ -87,10 +117,7 @@ def is_missing_in(column: "pa.Array") -> NDArray[np.bool_]:
 
     if column.null_count == 0 and not types.is_floating(column.type):
         return np.zeros(len(column), dtype=bool)
-    missing: NDArray[np.bool_] = compute.is_null(column, nan_is_null=True).to_numpy(
-        zero_copy_only=False
-    )
-    return missing
+    return as_numpy(compute.is_null(column, nan_is_null=True))
 
 
 # A record batch of a wide table is cut so that it takes about this much memory.
@@ -585,11 +612,15 @@ class Selection:
         return batch if kept is None else filtered(batch, kept)
 
 
-def filtered(batch: "pa.RecordBatch", kept: NDArray[np.bool_]) -> "pa.RecordBatch":
-    """Return the kept rows of a batch, or the very same batch if these are all."""
+def filtered(rows: Any, kept: NDArray[np.bool_]) -> Any:
+    """Return the kept rows of a batch or column, or the very same if these are all."""
     import pyarrow as pa
 
-    return batch if kept.all() else batch.filter(pa.array(kept))
+    if kept.all():
+        return rows
+    # Made by hand: pa.array would import pandas, as `as_numpy` says.
+    bits = pa.py_buffer(np.packbits(kept, bitorder="little"))
+    return rows.filter(pa.Array.from_buffers(pa.bool_(), len(kept), [None, bits]))
 
 
 def read_marks(table: Table, name: str) -> Marks:
