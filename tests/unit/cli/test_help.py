@@ -23,8 +23,8 @@ ALL = [
     for name, examples in EXAMPLES.items()
     for line in examples.replace("\\\n", "").splitlines()
 ]
-SIMULATED = [line for name, line in ALL if name in {"study paper", "study atlas"}][::2]
 SERVED = [line for name, line in ALL if name == "elicit"]
+# Studies run in test_study.py.
 OTHERS = [line for name, line in ALL if not name.startswith(("study", "elicit"))]
 
 
@@ -49,14 +49,6 @@ def test_the_examples_run_on_the_files_of_the_demo(command, played, monkeypatch,
     monkeypatch.chdir(played)
     done = command(line.removeprefix("evenodds "))
     assert done.exit_code == 0, done.output
-
-
-@pytest.mark.parametrize("line", SIMULATED)
-def test_examples_of_simulations_run(script, tmp_path, line):
-    done = subprocess.run(
-        [script, *shlex.split(line)[1:]], cwd=tmp_path, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("line", SERVED)

@@ -79,8 +79,8 @@ def test_a_failed_gate_exits_with_one_and_says_why(shell, basic):
     assert (done.returncode, done.stderr) == (1, f"{said}\n")
 
 
-def test_a_failed_gate_still_prints_the_result(shell, basic):
-    output = shell(basic, "lost", "--gate", "reject", "--format", "json").stdout
+def test_a_failed_gate_still_prints_the_result(command, basic):
+    output = command(basic, "lost", "--gate", "reject", "--format", "json").stdout
     assert json.loads(output)["reject"] is True
 
 
@@ -134,8 +134,8 @@ def test_the_other_commands_run(shell, arguments):
     assert shell(*arguments).returncode == 0
 
 
-def test_the_prior_test_in_json_has_its_own_keys(shell):
-    output = json.loads(shell("prior", 60, 100, 0.4, "--format", "json").stdout)
+def test_the_prior_test_in_json_has_its_own_keys(command):
+    output = json.loads(command("prior", 60, 100, 0.4, "--format", "json").stdout)
     assert output.keys() >= {"schema_version", "pvalue", "null", "reject", "verdict", "noise_rate"}
 
 
@@ -233,21 +233,21 @@ def test_no_command_at_all_shows_what_there_is(shell):
         ),
     ],
 )
-def test_a_guessed_positive_label_is_told_where_it_matters(shell, basic, options, said):
-    assert shell(basic, options).stderr == said
+def test_a_guessed_positive_label_is_told_where_it_matters(command, basic, options, said):
+    assert command(basic, options).stderr == said
 
 
-def test_stated_chances_make_the_positive_label_matter(shell, files, tmp_path):
+def test_stated_chances_make_the_positive_label_matter(command, files, tmp_path):
     stated = tmp_path / "stated.csv"
     stated.write_text("age,dose,posterior\n0,0,0.5\n1,-1,0.5\n1,1,0.9\n-1,-1,0.1\n")
-    done = shell(f"test {files}/plain.csv --label diagnosis --anchors {stated}")
+    done = command(f"test {files}/plain.csv --label diagnosis --anchors {stated}")
     assert "'ill' is taken as the positive label" in done.stderr
     assert "and chances were stated: --positive healthy" in done.stderr
 
 
 @pytest.mark.parametrize(("option", "shown"), [("", False), ("--margin 0.3", True)])
-def test_a_margin_shows_its_equivalence(shell, basic, option, shown):
-    words = shell(basic, "diagnosis", option).stdout
+def test_a_margin_shows_its_equivalence(command, basic, option, shown):
+    words = command(basic, "diagnosis", option).stdout
     assert ("equivalence     size below 0.3: p" in words) is shown
 
 
@@ -255,7 +255,7 @@ def test_progress_has_a_percentage_and_the_time_left(script, files, anchors):
     """On a terminal of its own, which a pseudo-terminal is."""
     line = f"test {files}/plain.csv --label diagnosis {anchors} --set calibration=bootstrap"
     reading, writing = os.openpty()
-    arguments = [str(script), *line.split(), "--set", "draws=3000"]
+    arguments = [str(script), *line.split(), "--set", "draws=800"]
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=writing) as process:
         os.close(writing)
         shown = b""

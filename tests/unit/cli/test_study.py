@@ -8,14 +8,22 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
+from evenodds.cli import study
 
-def test_the_papers_study(command, tmp_path):
-    result = command(f"study paper --out {tmp_path}/paper --runs 10 --fourth")
+
+def first_example(examples):
+    """Return the first example of a command's help, as it is typed."""
+    return examples.splitlines()[0].strip().removeprefix("evenodds ")
+
+
+def test_the_papers_study(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = command(first_example(study.PAPER_EXAMPLES), "--fourth")
     assert result.exit_code == 0
     assert "0.30 / 0.10   5,000  corrupted" in result.stdout
     assert "0.40 / 0.10" in result.stdout
     assert (tmp_path / "paper" / "wald_grid_0.40_0.10.svg").exists()
-    assert pq.read_metadata(tmp_path / "paper" / "wald_pvalues.parquet").num_rows == 5760
+    assert pq.read_metadata(tmp_path / "paper" / "wald_pvalues.parquet").num_rows == 1152
 
 
 def test_another_world_noise_and_method(command, tmp_path):
@@ -26,11 +34,12 @@ def test_another_world_noise_and_method(command, tmp_path):
     assert (tmp_path / "rare_boundary_pvalues.parquet").exists()
 
 
-def test_the_atlas(command, tmp_path):
-    result = command(f"study atlas --out {tmp_path} --worlds paper --runs 1")
+def test_the_atlas(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = command(first_example(study.ATLAS_EXAMPLES))
     assert result.exit_code == 0
     assert "wald: " in result.stdout
-    assert (tmp_path / "atlas.parquet").exists()
+    assert (tmp_path / "atlas" / "atlas.parquet").exists()
 
 
 def test_the_losses(command, tmp_path):

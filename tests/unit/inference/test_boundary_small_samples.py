@@ -17,8 +17,8 @@ def _draw(n, p, seed):
 
 @pytest.fixture(scope="module", params=["boundary", "joint"])
 def results(request):
-    cases = [(n, p, seed) for n in (50, 200) for p in (1, 2, 5) for seed in range(2)]
-    return [eo.asymmetry_test(*_draw(*case), method=request.param) for case in cases]
+    cases = [(n, p) for n in (50, 200) for p in (1, 2, 5)]
+    return [eo.asymmetry_test(*_draw(*case, 0), method=request.param) for case in cases]
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
