@@ -11,12 +11,22 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from evenodds.inference.cases.line_fit import LineStatistic, Strata, dispersions
+from evenodds.inference.cases.line_fit import ALIKE, LineStatistic, Strata, dispersions
+from evenodds.inference.line.line_test import FLAT, NEAR, experts_differ
 
 SHAPES = {
     "wide": lambda size: np.linspace(0.05, 0.75, size),
     "narrow": lambda size: np.linspace(0.25, 0.55, size),
     "lopsided": lambda size: np.r_[np.zeros(size - 2), 0.1, 0.6],
+}
+# From strata apart to those of a useless score, with half and with few positives: where the
+# slope of the line is not told, the asymmetry is all the less so the further they are from 1/2.
+CLOSER = {
+    "close": lambda size: np.linspace(0.35, 0.45, size),
+    "alike": lambda size: np.full(size, 0.4),
+    "few": lambda size: np.linspace(0.02, 0.3, size),
+    "fewclose": lambda size: np.linspace(0.05, 0.15, size),
+    "fewalike": lambda size: np.full(size, 0.1),
 }
 DESIGNS = ((30, 3), (60, 5), (120, 8))
 RATES = (0.0, 0.1, 0.25, 0.4)
@@ -54,7 +64,7 @@ class Cell:
 
     def draw(self, seed: int, run: int) -> Strata:
         rng = np.random.default_rng([seed, run])
-        shares = SHAPES[self.shape](self.n_strata)
+        shares = (SHAPES | CLOSER)[self.shape](self.n_strata)
         n = np.full(self.n_strata, float(ROWS))
         given = rng.binomial(ROWS, self.beta + (1 - self.alpha - self.beta) * shares)
         judged = np.full(self.n_strata, float(self.n_cases // self.n_strata))
@@ -85,11 +95,55 @@ class Cell:
         return np.clip(said + SHARED * (rng.uniform(-1, 1) if self.lean == "within" else 1), 0, 1)
 
     def judge(self, seed: int, runs: range) -> np.ndarray:
-        """Count how often equal flips are rejected, and how often the truth is."""
+        """Count how often equal flips are rejected, how often the truth is, and flips regardless.
+
+        That is, were strata also tested where labels do not differ between them.
+        """
         drawn = together([self.draw(seed, run) for run in runs])
         statistic = LineStatistic.of(drawn, SHARED if self.lean else 0.0)
         z = statistic(np.array([0.0, self.beta - self.alpha]))
-        return (np.abs(z) > CRITICAL).sum(axis=0)
+        rejected, missed = np.abs(z).T > CRITICAL
+        told = drawn.alike() < ALIKE
+        return np.array([(told & rejected).sum(), (told & missed).sum(), rejected.sum()])
+
+    def shown(self, seed: int, runs: range) -> np.ndarray:
+        """Count data sets whose numbers are shown, and of these intervals without the truth."""
+        counts, truth = np.zeros(2, dtype=int), self.beta - self.alpha
+        for run in runs:
+            strata = self.draw(seed, run)
+            profile = LineStatistic.of(strata).profile()
+            if strata.alike() < ALIKE and profile.half_width(NEAR, -NEAR) <= FLAT:
+                counts += 1, abs(profile(truth)) > CRITICAL
+        return counts
+
+
+@dataclass(frozen=True)
+class Experts:
+    """Several experts on the same cases, the last of whom leans."""
+
+    n_cases: int
+    n_experts: int
+    lean: float
+    blur: float = 0.07
+
+    def doubted(self, seed: int, runs: range) -> int:
+        """Count how often one of them is told to lean."""
+        found = 0
+        for run in runs:
+            rng = np.random.default_rng([seed, run])
+            eta = rng.beta(1, 1, self.n_cases)[:, None]
+            said = eta + self.blur * rng.standard_normal((self.n_cases, self.n_experts))
+            said[:, -1] += self.lean
+            found += experts_differ(np.clip(said, 0, 1)) is not None
+        return found
+
+
+EXPERTS = [Experts(m, k, lean) for m in (60, 120) for k in (2, 3) for lean in (0, 0.03, 0.05)]
+WITHHELD = [
+    Cell(shape, 60, 5, *rates)
+    for shape in ("wide", *CLOSER)
+    for rates in ((0.1, 0.1), (0.05, 0.2), (0.25, 0.25))
+]
 
 
 def together(drawn: list[Strata]) -> Strata:
@@ -107,6 +161,13 @@ def level_cells() -> list[Cell]:
     return cells
 
 
+USELESS = [
+    Cell(shape, m, size, rate, rate, looked_up=looked_up)
+    for shape in ("alike", "fewalike")
+    for m, size in DESIGNS[1:]
+    for rate in (0.1, 0.25)
+    for looked_up in (False, True)
+]
 POWER_CELLS = [
     Cell(shape, m, size, 0.05, 0.2, looked_up=looked_up)
     for shape in SHAPES
@@ -133,8 +194,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--checks", action="store_true", help="experts, withheld numbers")
     options = parser.parse_args()
     cells, runs = level_cells(), options.runs
+    tables = ([], [], [], []) if options.checks else (cells, POWER_CELLS, OVERCONFIDENT, LEANING)
     most = stats.binom.ppf(1 - 1e-3 / len(cells), runs, 0.05)
     started, failures = time.perf_counter(), 0
     with ProcessPoolExecutor(options.workers) as pool:
@@ -144,25 +207,48 @@ def main() -> int:
             return np.sum(list(pool.map(partial(cell.judge, 71), parts)), axis=0)
 
         print(f"Level at nominal 5 %, {runs} runs a cell, at most {most / runs:.3f}")
-        for cell in cells:
+        for cell in tables[0]:
             rejected = counted(cell)[0]
             failures += rejected > most
             mark = "  <-- out of bounds" if rejected > most else ""
             print(f"  {cell.name:<60} {rejected / runs:.3f}{mark}", flush=True)
         print("Power, and how often 95 % intervals miss the truth")
-        for cell in POWER_CELLS:
-            found, missed = counted(cell)
+        for cell in tables[1]:
+            found, missed, _ = counted(cell)
             failures += missed > most
             mark = "  <-- out of bounds" if missed > most else ""
             print(f"  {cell.name:<60} {found / runs:.3f}  {missed / runs:.3f}{mark}", flush=True)
         print("An overconfident expert (reported, no bound)")
-        for cell in OVERCONFIDENT:
+        for cell in tables[2]:
             print(f"  {cell.name:<60} {counted(cell)[0] / runs:.3f}", flush=True)
         print(f"All answers lean by up to {SHARED:g}, which is allowed for (edge: no bound)")
-        for cell in LEANING:
+        for cell in tables[3]:
             rejected = counted(cell)[0]
             failures += cell.lean == "within" and rejected > most
             print(f"  {cell.name:<60} {rejected / runs:.3f}", flush=True)
+        print("A score that tells nothing: level, and what it would be without the rule")
+        for cell in USELESS:
+            rejected, _, regardless = counted(cell)
+            failures += rejected > most
+            print(f"  {cell.name:<60} {rejected / runs:.3f}  {regardless / runs:.3f}", flush=True)
+        print("Experts: how often one is told to lean, at nominal 1 %")
+        for cell in EXPERTS:
+            share = cell.doubted(73, range(runs)) / runs
+            out = cell.lean == 0 and share > stats.binom.ppf(1 - 1e-4, runs, 0.01) / runs
+            failures += out
+            mark = "  <-- out of bounds" if out else ""
+            who = f"{cell.n_cases} cases, {cell.n_experts} experts, lean {cell.lean:g}"
+            print(f"  {who:<60} {share:.3f}{mark}", flush=True)
+        some = runs // 5
+        print(f"Numbers shown, and intervals among them that miss the truth, {some} runs a cell")
+        for cell in WITHHELD:
+            parts = (range(first, min(first + 20, some)) for first in range(0, some, 20))
+            told, missed = np.sum(list(pool.map(partial(cell.shown, 74), parts)), axis=0)
+            out = missed > stats.binom.ppf(1 - 1e-3 / len(WITHHELD), told, 0.05)
+            failures += out
+            mark = "  <-- out of bounds" if out else ""
+            share = missed / max(told, 1)
+            print(f"  {cell.name:<60} {told / some:.3f}  {share:.3f}{mark}", flush=True)
     print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")
     return int(failures > 0)
 

@@ -1,5 +1,6 @@
 """What there is to say about a line test: cases along a score."""
 
+import math
 from dataclasses import asdict, replace
 from typing import Final
 
@@ -47,7 +48,7 @@ def line_sheet(result: LineTestResult, view: View) -> Sheet:
             "line_pvalue": result.line_pvalue,
             "reached": result.reached(view.significance),
         },
-        tables=(_strata(result), _ladder(result)),
+        tables=(_strata(result), *([] if math.isnan(result.pvalue) else [_ladder(result)])),
         next_steps=_next_steps(result, view.significance),
         assumptions=_assumptions(result),
         made_with=[
@@ -73,6 +74,8 @@ def line_sheet(result: LineTestResult, view: View) -> Sheet:
 
 def _verdict(result: LineTestResult, view: View) -> str:
     said = wording.verdict(result, view.significance)
+    if math.isnan(result.pvalue):
+        return said
     return f"{said} It takes for granted that a flip depends on the true class alone."
 
 
@@ -83,7 +86,8 @@ def _facts(result: LineTestResult, view: View) -> list[tuple[str, str]]:
             ("flip rates", f"of the true {result.positive!r}: alpha = {result.alpha:.3f}"),
             ("", f"of the true {result.negative!r}: beta = {result.beta:.3f}"),
         ]
-    lines.append(("kind of noise", _kind(result, view.significance)))
+    if not math.isnan(result.pvalue):
+        lines.append(("kind of noise", _kind(result, view.significance)))
     said, n = SAID[result.answers], result.n_experts
     experts = f" by {n} experts" if n > 1 else ""
     lines += [
@@ -153,6 +157,8 @@ def _next_steps(result: LineTestResult, significance: float) -> list[str]:
         "Where the truth of these cases can be looked up, audit_test(true, given, strata=cases, "
         "scores=scores) needs no assumption on what flips depend on."
     )
+    if math.isnan(result.pvalue):
+        return ["Make a score that tells the labels apart, draw cases anew and judge those.", look]
     if wording.is_withheld(result, significance) or result.pvalue >= significance:
         return [
             f"{wording.SMALLER} judge more cases, or make a score that tells the classes apart "

@@ -22,7 +22,7 @@ from evenodds.inference.cases.counts import (
     strata_check,
     strata_of_cases,
 )
-from evenodds.inference.cases.line_fit import LineStatistic, leverages, strata_by_label
+from evenodds.inference.cases.line_fit import ALIKE, LineStatistic, leverages, strata_by_label
 from evenodds.inference.cases.record import Cases, Ints
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.classes import Classes
@@ -222,6 +222,8 @@ def compare_with_line(found: StratifiedRows) -> Compared | None:
     flipped = (rows * seen_wrong).sum(axis=0) / total
     seen = Shares(float(flipped[0]), float(flipped[1]), float(rows[:, 1].sum() / total))
     strata = strata_by_label(rows, audited, np.abs(IS_POSITIVE * audited - found_wrong))
+    if strata.alike() >= ALIKE:
+        return None
     with np.errstate(
         over="ignore", invalid="ignore"
     ):  # lines that leave 0 to 1 are tried, and dropped

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri, stdtr, xlogy
+from scipy.special import chdtrc, ndtri, stdtr, xlogy
 
 from evenodds.inference.cases.record import Ints
 from evenodds.inference.profile import EXACT_LEVELS, EXACT_MARGINS, Profile
@@ -33,6 +33,8 @@ SHARE_FLOOR = 0.01
 NOTHING = 1e-100
 # Added to the cases of either kind where a variance is estimated.
 HALF_A_CASE = 0.5
+# Labels differ between strata below this p-value.
+ALIKE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,17 @@ class Strata:
     def __len__(self) -> int:
         """Return the number of strata."""
         return int(self.n.shape[-1])
+
+    def alike(self, inflation: float = 1.0) -> FloatArray:
+        """Return the p-value of labels that do not differ between strata.
+
+        Where it is above `ALIKE` nothing is tested: the slope of the line would be told by chance
+        alone, and equal flips rejected in up to 0.2.
+        """
+        pooled = self.positive.sum(axis=-1) / self.n.sum(axis=-1)
+        apart = (self.positive - self.n * pooled[..., None]) ** 2 / np.maximum(self.n, NOTHING)
+        spread = np.maximum(pooled * (1 - pooled), NOTHING) * inflation
+        return np.asarray(chdtrc(len(self) - 1, apart.sum(axis=-1) / spread))
 
     @classmethod
     def stacked(cls, several: Sequence["Strata"]) -> "Strata":

@@ -11,6 +11,7 @@ from scipy.special import stdtr
 
 from evenodds.errors import InputError
 from evenodds.inference.cases.line_fit import (
+    ALIKE,
     SHARE_FLOOR,
     GroupedRows,
     LineStatistic,
@@ -303,13 +304,19 @@ def _result(
     answers, alternative = asked
     strata, profile = statistic.strata, statistic.profile()
     slope, shares = float(statistic.best.slope[0]), statistic.best.shares[0]
-    withheld = None
-    if profile.half_width(NEAR, -NEAR) > FLAT:
+    z, withheld = profile.at_zero, None
+    alike = float(strata.alike(statistic.inflation))
+    if alike >= ALIKE:
+        z = math.nan
+        withheld = (
+            f"labels are much the same in all strata of the score (p = {alike:.2f}), which tells "
+            "nothing of them; make a score that does"
+        )
+    elif profile.half_width(NEAR, -NEAR) > FLAT:
         withheld = (
             "asymmetries of very different size fit these answers alike: judge more cases, or make "
             "a score that tells the classes apart better"
         )
-    z = profile.at_zero
     return LineTestResult(
         statistic=z,
         pvalue=pvalue_of(z, alternative),
@@ -349,7 +356,7 @@ def _checks(
         _seen_own_labels(statistic.strata),
         off_the_line(rungs),
         _decided_by_one(statistic, without, z),
-        _experts_differ(said),
+        experts_differ(said),
     ]
     return tuple(check for check in found if check is not None)
 
@@ -386,7 +393,7 @@ def _decided_by_one(
     statistic: LineStatistic, others: Sequence[LineStatistic], z: float
 ) -> Diagnostic | None:
     """Tell of a stratum without which the verdict at 5% would be another, by a refit."""
-    if not others:
+    if not others or math.isnan(z):
         return None
     without = replace(others[0], inflation=statistic.inflation)(np.zeros(1))[:, 0]
     changes = np.flatnonzero((np.abs(without) > CRITICAL) != (abs(z) > CRITICAL))
@@ -401,7 +408,7 @@ def _decided_by_one(
     )
 
 
-def _experts_differ(said: FloatArray) -> Diagnostic | None:
+def experts_differ(said: FloatArray) -> Diagnostic | None:
     """Tell of experts who lean apart: the mean difference of each from the first."""
     if said.shape[1] == 1:
         return None

@@ -1,5 +1,6 @@
 """What a line test returns: the line, its strata, the ladder of noise models, things to doubt."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,9 +72,10 @@ class LineTestResult(Profiled):
     Attributes
     ----------
     statistic : float
-        z at no asymmetry, as a standard normal value.
+        z at no asymmetry, as a standard normal value; nan where it is withheld.
     pvalue : float
-        Probability, under uniform noise, of a statistic at least as extreme.
+        Probability, under uniform noise, of a statistic at least as extreme; nan where it is
+        withheld.
     asymmetry : float or None
         Estimate of ``beta - alpha``; None where the cases cannot tell.
     alpha, beta : float or None
@@ -168,6 +170,6 @@ class LineTestResult(Profiled):
         It is the simplest noise that is not rejected, if stated noises above it are ruled out:
         else they would have gone unseen, and `not_ruled_out` names them.
         """
-        if self.not_ruled_out(significance):
+        if math.isnan(self.pvalue) or self.not_ruled_out(significance):
             return "cannot tell"
         return self.not_rejected(significance)

@@ -204,3 +204,33 @@ def test_probabilities_are_no_truth(world):
     scores, y, cases, stated, _ = world
     with pytest.raises(eo.InputError, match="looked-up answers are 0 or 1"):
         eo.line_test(scores, y, cases, stated, answers="looked-up")
+
+
+def test_a_score_that_tells_nothing_of_the_labels_is_no_ground_for_a_verdict():
+    """Its strata are alike, the slope of the line is chance: uniform noise was rejected in 0.2."""
+    tested, rejected = 0, 0
+    for run in range(60):
+        rng = np.random.default_rng([17, run])
+        true = (rng.random(N) < 0.15).astype(int)
+        given = eo.UniformNoise(0.1).flip(true, rng)
+        scores = rng.random(N)
+        cases = eo.choose_cases(scores, n_cases=60)
+        result = eo.line_test(scores, given, cases, true[cases.rows], answers="looked-up")
+        tested += result.withheld is None
+        rejected += result.pvalue < 0.05
+    assert tested <= 10
+    assert rejected <= 3
+
+
+def test_what_is_not_tested_has_no_numbers_and_says_so():
+    rng = np.random.default_rng(5)
+    given, scores = rng.integers(0, 2, N), rng.random(N)
+    cases = eo.choose_cases(scores, n_cases=60)
+    result = eo.line_test(scores, given, cases, rng.random(60), answers="probability")
+    assert "labels are much the same in all strata of the score" in result.withheld
+    assert str(result).startswith("These data cannot tell")
+    record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert (record["pvalue"], record["statistic"], record["asymmetry"]) == (None, None, None)
+    assert eo.LineTestResult.from_dict(record).withheld == result.withheld
+    assert result.reached() == "cannot tell"
+    assert np.isnan(result.equivalence(0.05).pvalue)
