@@ -143,13 +143,13 @@ def main() -> int:
             parts = (range(first, min(first + 100, runs)) for first in range(0, runs, 100))
             return np.sum(list(pool.map(partial(cell.judge, 71), parts)), axis=0)
 
-        print(f"Level at nominal 5 %, {runs} runs a cell, at most {most / runs:.3f}")
+        print(f"Level at nominal 5%, {runs} runs a cell, at most {most / runs:.3f}")
         for cell in cells:
             rejected = counted(cell)[0]
             failures += rejected > most
             mark = "  <-- out of bounds" if rejected > most else ""
             print(f"  {cell.name:<60} {rejected / runs:.3f}{mark}", flush=True)
-        print("Power, and how often 95 % intervals miss the truth")
+        print("Power, and how often 95% intervals miss the truth")
         for cell in POWER_CELLS:
             found, missed = counted(cell)
             failures += missed > most

@@ -456,7 +456,7 @@ def _spread(
     return chosen
 
 
-# Levels at nominal 5 % where one side alone sees a column that tells as much as a feature does,
+# Levels at nominal 5% where one side alone sees a column that tells as much as a feature does,
 # as `python -m tests.calibration.elicited --only columns` measures them.
 LEVEL_SEEING_MORE, LEVEL_SEEING_LESS = 0.23, 0.14
 

@@ -1,7 +1,7 @@
 """What was checked beside the test itself, each as a number and a plain sentence.
 
 None is acted upon in silence: they qualify a verdict, they never change it. Where a
-check needs a significance level it is 5 %.
+check needs a significance level it is 5%.
 
 A fit that has seen them fits them too well: it gives way to wrong anchors.
 """

@@ -20,7 +20,7 @@ ENDS = np.array([[1.5, 1.5], [1.2, 1.8], [-1.5, -1.5], [-1.8, -1.2]])
 
 @pytest.fixture(scope="module")
 def lost():
-    """3,000 rows of which 30 % of positives and 10 % of negatives are flipped."""
+    """3,000 rows of which 30% of positives and 10% of negatives are flipped."""
     rng = np.random.default_rng(8)
     X, true = two_bells().draw_rows(3000, rng)
     return X, eo.ClassConditionalNoise(0.3, 0.1).flip(true, rng)

@@ -53,7 +53,7 @@ def test_the_curve_is_recovered_from_clean_labels(pilot):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_the_curve_is_recovered_from_noisy_labels(pilot, known):
-    """Noise costs precision, flips that are not known cost more: hence 5 % of each slope too."""
+    """Noise costs precision, flips that are not known cost more: hence 5% of each slope too."""
     X, y = pilot
     given = eo.ClassConditionalNoise(0.2, 0.1).flip(y, np.random.default_rng(4))
     rates = {"alpha": 0.2, "beta": 0.1} if known else {}

@@ -72,8 +72,8 @@ class AnnotatorTest:
     annotator : object
         Who.
     holm, benjamini_hochberg : float
-        The p-value adjusted for the number of annotators: below 0.05, at most 5 % of such
-        tables name anyone falsely (Holm), or at most 5 % of those named are named falsely
+        The p-value adjusted for the number of annotators: below 0.05, at most 5% of such
+        tables name anyone falsely (Holm), or at most 5% of those named are named falsely
         (Benjamini and Hochberg).
     result : AuditTestResult
         The test itself.

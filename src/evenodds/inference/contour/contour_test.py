@@ -346,7 +346,7 @@ def contour_test(
     by generalised least squares; errors of the stated posteriors count with the slope of the
     line. Each rung is tested against everything above it, "clean" one-sided, since flip rates
     are not negative. The tests are a fixed sequence, so with many rows the chance to climb past
-    the true noise is at most the significance level; at 5 % it was .000 to .080 in simulation, and
+    the true noise is at most the significance level; at 5% it was .000 to .080 in simulation, and
     more where labels are very noisy, which the result then doubts (docs/contour.md).
 
     "spline" needs the labels to depend on the features through one index
