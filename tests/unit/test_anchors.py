@@ -201,6 +201,13 @@ def test_columns_of_a_frame_are_matched_by_name():
     assert anchors.points_for(("a", "b"), 2).tolist() == [[2.0, 1.0]]
 
 
+def test_several_files_are_read_as_one(tmp_path):
+    files = [tmp_path / "mine.csv", tmp_path / "yours.csv"]
+    for number, path in enumerate(files):
+        path.write_text(f"a,b\n{number},2\n")
+    assert Anchors(files).points.tolist() == [[0.0, 2.0], [1.0, 2.0]]
+
+
 def test_array_anchors_keep_their_order():
     assert Anchors([[1.0, 2.0]]).points_for(("a", "b"), 2).tolist() == [[1.0, 2.0]]
 

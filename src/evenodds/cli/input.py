@@ -26,7 +26,7 @@ from evenodds.bridges import label_studio, prodigy
 from evenodds.bridges.annotations import Annotations
 from evenodds.cli.options import AnchorOptions, TableOptions
 from evenodds.cli.output import pass_progress, tell
-from evenodds.errors import AnchorError, InputError
+from evenodds.errors import InputError
 from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.as_evidence import Audit, rows_among
@@ -41,9 +41,15 @@ from evenodds.inference.bootstrap import Bootstrap
 from evenodds.inference.line.cases import Cases
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
-from evenodds.inference.multiclass.splits import OutputCodes
+from evenodds.inference.multiclass.splits import OutputCodes, split_table
 from evenodds.inference.results import Diagnostic
-from evenodds.rows.anchor_points import STATED, columns_beside, refuse_holes, whole
+from evenodds.rows.anchor_points import (
+    STATED,
+    anchor_table,
+    columns_beside,
+    refuse_holes,
+    whole,
+)
 from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
 from evenodds.rows.dask_sums import workers
@@ -543,25 +549,14 @@ def read_split_anchors_file(
     path: Path, between: str, rows: ClassRows, **settings: float | None
 ) -> dict[str, Anchors]:
     """Read the anchors of all splits from one file."""
-    table = whole(open_table(path)).combine_chunks()
-    check_column(
-        between,
-        table.column_names,
-        path,
-        why=" to say between which classes each toss-up is",
-        advice=" Name it by --between.",
-        error=AnchorError,
-    )
-    points = table.drop_columns([between])
-    needed, _ = columns_beside(points.column_names, rows.rows, path, points.column_names)
-    stated = [name for name in STATED if name in table.column_names]
-    refuse_holes(table, [between, *(needed or ()), *stated], path)
-    keys = [str(key) for key in table[between].to_pylist()]
+    table = anchor_table(path)
+    parts = split_table(table, between, path, " Name it by --between.")
+    names = [name for name in table.column_names if name != between]
+    needed, _ = columns_beside(names, rows.rows, path, names)
+    refuse_holes(table, [*(needed or ()), *(name for name in STATED if name in names)], path)
     return {
-        key: Anchors.in_table(
-            points.filter(np.equal(keys, key)), rows.rows, path, any_others=True, **settings
-        )
-        for key in dict.fromkeys(keys)
+        key: Anchors.in_table(part, rows.rows, path, any_others=True, **settings)
+        for key, part in parts.items()
     }
 
 

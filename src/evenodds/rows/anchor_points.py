@@ -52,7 +52,8 @@ def anchor_table(source: Any) -> "pa.Table":
     from pyarrow import compute
 
     table = whole(open_table(source))
-    if Path(source).suffix.lower() not in TEXT:
+    first = source if isinstance(source, (str, Path)) else source[0]
+    if Path(first).suffix.lower() not in TEXT:
         return table
     for place, part in enumerate(table.schema):
         if kind_of(part.type) == "text":

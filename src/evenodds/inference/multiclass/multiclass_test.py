@@ -311,11 +311,13 @@ def multiclass_test(
         Features, without an intercept column; read in memory.
     y : array-like or str
         Labels of three classes or more, or the name of their column in X.
-    anchors : dict
-        Toss-ups of each split, as `Anchors`: ``{("cat", "dog"): ...}`` for one-vs-one (cases that
-        are a cat or a dog, nobody can tell which), ``{"cat": ...}`` for one-vs-rest (a cat, or
-        anything else), ``{"cat + dog | fox + owl": ...}`` for output codes. A stated posterior is
-        that of the side named first. Splits without anchors are not tested.
+    anchors : dict, data frame or path
+        Toss-ups of each split, as `Anchors`, a data frame or a path: ``{("cat", "dog"): ...}`` for
+        one-vs-one (cases that are a cat or a dog, nobody can tell which), ``{"cat": ...}`` for
+        one-vs-rest (a cat, or anything else), ``{"cat + dog | fox + owl": ...}`` for output codes.
+        Or one data frame or file of all toss-ups, with a column ``between`` that names the split
+        of each, as "cat | dog". A stated posterior is that of the side named first. Splits without
+        anchors are not tested.
     scheme : {"one-vs-one", "one-vs-rest", "output-codes"}
         How the classes are split.
     codes : array-like or OutputCodes, optional
@@ -409,7 +411,7 @@ def run_on_class_rows(
     known = anchors_beside(rows, every)
     stated = []
     for split, given, points in known:
-        with naming(split, rows):
+        with naming(split, rows.classes):
             said = AnchorEquations.of(given, points, measured)
         sides = split.positive, split.negative
         stated.append(SplitAnchors(*sides, said.design, said.targets, said.covariance))

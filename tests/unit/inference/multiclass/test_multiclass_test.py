@@ -56,6 +56,27 @@ def test_units_do_not_matter(result, animals, pairs):
         assert other.statistic == pytest.approx(split.statistic, abs=1e-3, nan_ok=True)
 
 
+@pytest.mark.parametrize("form", ["frame", "path", "frames", "paths"])
+def test_anchors_come_as_frames_and_files_too(result, animals, pairs, tmp_path, form):
+    """Exactly known ones, as the columns of tolerances say, in one table or one a pair."""
+    X, y = animals
+    columns = ["size", "ears"]
+    given = {key: pd.DataFrame(a.points, columns=columns) for key, a in pairs.items()}
+    exactly = {"tolerance": 0.0, "shared_tolerance": 0.0}
+    given = {key: frame.assign(**exactly) for key, frame in given.items()}
+    if form in ("frame", "path"):
+        given = pd.concat([one.assign(between=" | ".join(key)) for key, one in given.items()])
+    if form == "path":
+        given.to_csv(tmp_path / "pairs.csv", index=False)
+        given = tmp_path / "pairs.csv"
+    if form == "paths":
+        for key, frame in given.items():
+            frame.to_parquet(tmp_path / f"{key[0]}_{key[1]}.parquet")
+        given = {key: str(tmp_path / f"{key[0]}_{key[1]}.parquet") for key in given}
+    again = eo.multiclass_test(pd.DataFrame(X, columns=columns), y, given)
+    assert json.dumps(again.to_dict()) == json.dumps(result.to_dict())
+
+
 def test_weights_are_repeated_rows(animals, singles):
     X, y = (part[:600] for part in animals)
     counts = np.arange(600) % 3
