@@ -116,9 +116,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def with_minus(number: str) -> str:
+    """Write a negative number with a minus sign, not a hyphen."""
+    return number.replace("-", "−")
+
+
 def signed(value: float | None, digits: int = 3) -> str:
     """Return a number with its sign, as ``+0.21`` or ``−0.21``; what is not known says so."""
-    return "unknown" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+    return "unknown" if value is None else with_minus(f"{value:+z.{digits}f}")
 
 
 def check_vector(

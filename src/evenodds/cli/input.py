@@ -57,7 +57,7 @@ from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.open_table import open_table
 from evenodds.rows.read import read_data
 from evenodds.rows.tables import is_missing_in, kind_of, plain_array
-from evenodds.validation import check_column, join_quoted
+from evenodds.validation import check_column, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -316,7 +316,7 @@ def read_audit_file(
         if missing.any():
             count = int(missing.sum())
             raise InputError(
-                f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first "
+                f"column {name!r} has {counted(count, 'missing value')}, the first "
                 f"in row {int(np.argmax(missing)) + 1} of {' and '.join(sources)}, counted from 1: "
                 "fill or drop them."
             )
@@ -362,8 +362,8 @@ def read_audit(path: Path) -> Audit:
     rows = read_audit_file([str(path)], "true", "given")
     if rows.n_unaudited:
         raise InputError(
-            f"{path} has {rows.n_unaudited:,} rows without a true label: leave them out; rows that "
-            "were not audited belong to the data."
+            f"{path} has {counted(rows.n_unaudited, 'row')} without a true label: list audited "
+            "rows alone; those that were not audited belong to the data."
         )
     return Audit(rows.true, rows.given)
 
@@ -477,8 +477,8 @@ def _audit_cases(rows: AuditFile, path: Path, **options: Any) -> AuditTestResult
         others = int(np.count_nonzero(rows.audited)) - int(rows.audited[cases.rows].sum())
         if others:
             raise InputError(
-                f"{others:,} rows have a true label but were not drawn: keep the true labels of "
-                f"the cases in {path} alone."
+                f"DATA has the true label of {counted(others, 'row')} not drawn: keep the true "
+                f"labels of the cases in {path} alone."
             )
         true = true[cases.rows]
     return audit_test(
@@ -541,7 +541,8 @@ def audit_notes(rows: AuditFile, sampled_by: str = "random") -> tuple[Diagnostic
     if rows.n_unaudited == 0:
         return ()
     use = ", and count towards the shares of given labels" if sampled_by == "given" else ""
-    message = f"{rows.n_unaudited:,} of {len(rows.given):,} rows have no true label{use}."
+    without = "has" if rows.n_unaudited == 1 else "have"
+    message = f"{rows.n_unaudited:,} of {len(rows.given):,} rows {without} no true label{use}."
     return (Diagnostic(name="data", message=message, concern=False),)
 
 

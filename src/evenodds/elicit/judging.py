@@ -21,7 +21,6 @@ from evenodds.elicit.session import (
     Closing,
     Session,
     Wishes,
-    count,
     open_store,
 )
 from evenodds.elicit.show import Showing, choose_shown
@@ -31,7 +30,7 @@ from evenodds.inference.line.cases import Answers as AnswerKind
 from evenodds.inference.line.judged import About, JudgedCases, Repeat
 from evenodds.planning.line_plan import line_plan
 from evenodds.rows.labels import read_labels
-from evenodds.validation import FloatArray, check_column, check_whole
+from evenodds.validation import FloatArray, check_column, check_whole, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,7 +90,7 @@ class JudgingSession(Session):
         """Return what lies ahead, in sentences for the expert."""
         kind = self.along.kind
         about = "about " if kind is None else ""
-        lines = [f"There are {about}{count(self.plan.queue().n_questions, 'question')}."]
+        lines = [f"There are {about}{counted(self.plan.queue().n_questions, 'question')}."]
         size = None if kind is None else self._detectable(kind)
         if size is not None:
             lines.append(
@@ -163,7 +162,7 @@ class JudgingSession(Session):
     def own_line(self, answered: list[Answer]) -> str:
         """Return what an expert has done, after the number of answers."""
         judged = len({answer.case for answer in answered})
-        return f"judged {judged} of {count(len(self.plan.cases), 'case')}"
+        return f"judged {judged} of {counted(len(self.plan.cases), 'case')}"
 
     def judged(self) -> JudgedCases | None:
         """Return all answers with the draw; None before the first."""
@@ -209,17 +208,17 @@ class JudgingSession(Session):
         if judged is None:
             return Closing("No case judged yet.", [], "Without an answer there is nothing to test.")
         lines = [
-            f"{name}: {n} of {count(len(self.plan.cases), 'case')}."
+            f"{name}: {n} of {counted(len(self.plan.cases), 'case')}."
             for name, n in judged.n_answers.items()
         ]
         apart = judged.repeat_difference
         if apart is not None:
             lines.append(
-                f"{count(len(judged.repeats), 'case')} came back later; the two answers differ by "
-                f"{100 * apart:.0f} in 100 on average."
+                f"{counted(len(judged.repeats), 'case')} came back later; the two answers differ "
+                f"by {100 * apart:.0f} in 100 on average."
             )
         most = max(judged.n_answers.values())
-        return Closing(f"{count(most, 'case')} judged.", lines, "")
+        return Closing(f"{counted(most, 'case')} judged.", lines, "")
 
     def export(self) -> list[Path]:
         """Write all answers with the draw; return what was written."""
@@ -243,7 +242,7 @@ def prospect_line(n_cases: int, found: dict[AnswerKind, float | None]) -> str:
         for kind, size in found.items()
     ]
     return (
-        f"{count(n_cases, 'case')} would probably show this difference of the two flip rates: "
+        f"{counted(n_cases, 'case')} would probably show this difference of the two flip rates: "
         f"{', '.join(sizes)} (power {POWER:g}, the better class flipped at 5%)."
     )
 

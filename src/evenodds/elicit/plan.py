@@ -30,7 +30,7 @@ from evenodds.model.robust import fit_robust
 from evenodds.rows.anchor_points import STATED
 from evenodds.rows.base import Rows, refuse_missing
 from evenodds.rows.memory import read_rows
-from evenodds.validation import FloatArray, check_whole, join_quoted
+from evenodds.validation import FloatArray, check_whole, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -373,7 +373,8 @@ def choose_candidates(
     """
     if len(posterior) < FEWEST_CASES:
         raise InputError(
-            f"there are {len(posterior)} rows, and a session needs {FEWEST_CASES} to ask about."
+            f"the data has {counted(len(posterior), 'row')} but a session needs {FEWEST_CASES} to "
+            "ask about."
         )
     wanted = check_whole(n_cases, "--cases", at_least=FEWEST_CASES)
     rng = np.random.default_rng(check_whole(seed, "--seed"))
@@ -382,7 +383,7 @@ def choose_candidates(
     n_near = sum(len(pool) for pool in filled)
     if n_near < FEWEST_CASES:
         raise InputError(
-            f"only {n_near} of {len(posterior)} rows have a fitted posterior between {BAND[0]:g} "
+            f"of {len(posterior)} rows only {n_near} have a fitted posterior between {BAND[0]:g} "
             f"and {BAND[1]:g}: these columns tell the classes apart almost surely, so there are "
             "hardly any toss-ups to find among the rows. Use fewer features, or describe toss-ups "
             "in a file of anchors by hand."

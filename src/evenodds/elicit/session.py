@@ -45,7 +45,7 @@ from evenodds.files import FORMULA_STARTS
 from evenodds.planning.power import detectable_asymmetry
 from evenodds.rows.labels import read_labels
 from evenodds.simulation.own_data import data_world
-from evenodds.validation import check_between, check_column, join_quoted
+from evenodds.validation import check_between, check_column, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,11 +145,6 @@ class Preview:
 FEW = 4
 
 
-def count(number: int, thing: str) -> str:
-    """Return ``1 toss-up`` or ``3 toss-ups``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def running_line(n_own: int, n_rows: int, preview: View, *, alone: bool = True) -> str:
     """Return how many toss-ups an expert found, and what could be detected with all of them.
 
@@ -157,7 +152,7 @@ def running_line(n_own: int, n_rows: int, preview: View, *, alone: bool = True) 
     """
     if n_own == 0:
         return "No toss-up found yet; they will come."
-    found = f"{count(n_own, 'toss-up')} found so far."
+    found = f"{counted(n_own, 'toss-up')} found so far."
     if preview.state == "unavailable":
         return found
     if preview.state == "unknown":
@@ -179,8 +174,8 @@ def opening_lines(session: "Session") -> list[str]:
     without = session.showing.n_without_picture(session.table, cases)
     if without:
         lines.append(
-            f"Warning: {without} of {len(cases)} cases name a picture that cannot be shown: it is "
-            f"not in {session.showing.folder}, larger than {LARGEST / 1e6:g} MB, or no picture."
+            f"Warning: no picture can be shown for {without} of {len(cases)} cases: what they name "
+            f"is not in {session.showing.folder}, larger than {LARGEST / 1e6:g} MB, or no picture."
         )
     return lines
 
@@ -198,7 +193,7 @@ def judgement_lines(known: Judgement) -> list[str]:
     else:
         again = round(known.consistency * known.n_repeats)
         lines.append(
-            f"{count(known.n_repeats, 'toss-up')} came back later; {again} "
+            f"{counted(known.n_repeats, 'toss-up')} came back later; {again} "
             f"{'was' if again == 1 else 'were'} called a toss-up again."
         )
         if known.n_repeats >= FEW and known.consistency < 0.5:
@@ -346,14 +341,14 @@ class Session:
     def own_line(self, answered: list[Answer]) -> str:
         """Return what an expert has done, after the number of answers."""
         own = len(toss_ups(answered))
-        return f"named {count(own, 'toss-up') if own else 'no toss-ups'}"
+        return f"named {counted(own, 'toss-up') if own else 'no toss-ups'}"
 
     def closing(self) -> Closing:
         """Return what all answers so far amount to, in words."""
         found = self.judgement()
         n = len(found.toss_ups)
         missing = "" if n else "Without a toss-up there are no anchors to write yet."
-        return Closing(f"{count(n, 'toss-up')} found.", closing_lines(self.plan, found), missing)
+        return Closing(f"{counted(n, 'toss-up')} found.", closing_lines(self.plan, found), missing)
 
     def export(self) -> list[Path]:
         """Write the raw answers, and anchors where there are toss-ups; return what was written."""

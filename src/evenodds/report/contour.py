@@ -131,9 +131,9 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
     interval = result.confidence_interval(1 - significance)
     positive, negative = wording.show_label(result.positive), wording.show_label(result.negative)
     return (
-        f"{kept}: by the line, about {100 * result.alpha:.0f} of every 100 true {positive} and "
-        f"{100 * result.beta:.0f} of every 100 true {negative} are flipped, an asymmetry "
-        f"{wording.show_interval(interval)}."
+        f"{kept}: by the line, about {max(100 * result.alpha, 0):.0f} of every 100 true {positive} "
+        f"and {max(100 * result.beta, 0):.0f} of every 100 true {negative} are flipped, an "
+        f"asymmetry {wording.show_interval(interval)}."
     )
 
 

@@ -13,7 +13,7 @@ from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult, Profiled
 from evenodds.planning.achieved_power import could_have_found
 from evenodds.report.sheet import Caption, Key, SheetPicture, View
-from evenodds.validation import counted, signed
+from evenodds.validation import counted, signed, with_minus
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
@@ -154,11 +154,6 @@ def name_interval(interval: ConfidenceInterval) -> str:
 def interval_in_full(interval: ConfidenceInterval) -> str:
     """Write an interval with its level and three digits."""
     return f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"
-
-
-def with_minus(number: str) -> str:
-    """Write a negative number with a minus sign, not a hyphen."""
-    return number.replace("-", "−")
 
 
 def show_label(label: object) -> str:

@@ -24,7 +24,7 @@ from evenodds.rows.tables import (
     numbers,
     plain_array,
 )
-from evenodds.validation import FloatArray, as_array, join_quoted
+from evenodds.validation import FloatArray, as_array, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -216,7 +216,7 @@ def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
 def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     count, first = int(missing.sum()), int(np.argmax(missing))
     raise InputError(
-        f"{name} has {count} missing value{'s' if count > 1 else ''}, the first in row {first}: "
+        f"{name} has {counted(count, 'missing value')}, the first in row {first}: "
         "drop the rows without a label."
     )
 

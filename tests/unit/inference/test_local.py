@@ -146,7 +146,7 @@ def test_a_frame_with_groups_and_weights_runs(lost):
         sample_weight="w", groups="g",
     )  # fmt: skip
     assert result.n_rows == 6000
-    assert check(result, "groups").message.startswith("There are 1,500 groups")
+    assert check(result, "groups").message.startswith("Rows come in 1,500 groups")
 
 
 def test_an_anchor_that_disagrees_is_named(lost):

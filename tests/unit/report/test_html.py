@@ -56,7 +56,7 @@ def read(pages):
         ("anchorless", "Where it levels off, that is taken as flips; no check"),
         ("doubtful", "What to doubt"),
         ("doubtful", "The curve is not logistic in these columns"),
-        ("doubtful", "lie outside the range of the data"),
+        ("doubtful", "Outside the range of the data: "),
         ("doubtful", "! doubt"),
         ("plain", "What could this data have found? Not drawn: method 'wald' overstates asymm"),
         ("plain", "What would the noise do? Not drawn: method 'wald' estimates no flip rates"),

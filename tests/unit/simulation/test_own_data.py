@@ -164,12 +164,12 @@ X3 = [[0.0, 1.0], [1.0, 3.0], [2.0, -1.0]]
         (
             X3[:1],
             {"coefficients": [1, 0, 0]},
-            "X has 1 rows and 2 columns: a world needs some of both.",
+            "X has 1 row and 2 columns: a world needs more.",
         ),
         (
             np.empty((5, 0)),
             {"coefficients": [1]},
-            "X has 5 rows and 0 columns: a world needs some of both.",
+            "X has 5 rows and 0 columns: a world needs more.",
         ),
         (
             [[0.0, np.nan], *X3],

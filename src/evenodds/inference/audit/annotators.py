@@ -241,8 +241,7 @@ def annotator_audit(
         results[name] = known[flips, own]
     if not results:
         raise InputError(
-            f"none of the {len(names)} annotators can be tested; of {untested[0].annotator!r}: "
-            f"{untested[0].why}"
+            f"no annotator can be tested. Of {untested[0].annotator!r}: {untested[0].why}"
         )
     return AnnotatorAuditResult(
         tests=_ranked(results),

@@ -23,7 +23,7 @@ from evenodds.inference.line.cases import Cases, Ints
 from evenodds.inference.line.likelihood import LineStatistic, leverages
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.labels import as_labels, distinct_labels, is_missing, plain, read_labels
-from evenodds.validation import check_whole, signed
+from evenodds.validation import check_whole, counted, signed
 
 # What makes a check speak.
 DOUBT_BELOW, DOUBT_ON_BOUND = 0.01, 0.001
@@ -259,9 +259,10 @@ def _counted(
         place, label = many[0]
         of_label = (labels.negative, labels.positive)[label]
         raise InputError(
-            f"given_counts says that stratum {names[place]!r} has {rows[place, label]:,} rows "
-            f"labelled {of_label!r}, but {audited[place, label]:,} of them were audited: count the "
-            "whole data, audited rows included."
+            f"given_counts says that stratum {names[place]!r} has "
+            f"{counted(rows[place, label], 'row')} labelled {of_label!r}, but "
+            f"{audited[place, label]:,} such rows were audited: count the whole data, audited rows "
+            "included."
         )
     return StratifiedRows(labels, names, rows, audited, wrong, **design)
 

@@ -19,7 +19,14 @@ from evenodds.files import whole_file
 from evenodds.rows.classes import read_classes
 from evenodds.rows.labels import read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, as_array, check_choice, check_vector, check_whole
+from evenodds.validation import (
+    FloatArray,
+    as_array,
+    check_choice,
+    check_vector,
+    check_whole,
+    counted,
+)
 
 Answers = Literal["probability", "looked-up"]
 
@@ -421,8 +428,8 @@ def edges_of(scores: FloatArray, n_cases: int, wished: int | None = None) -> Flo
     if not len(kept):
         distinct = len(np.unique(scores))
         raise InputError(
-            f"the scores cannot be divided: they have {distinct:,} distinct "
-            f"value{'s' * (distinct != 1)}, and {n_cases} cases need two strata of "
+            f"the scores cannot be divided: they have {counted(distinct, 'distinct value')}, and "
+            f"{n_cases} cases need two strata of "
             f"{_fewest_rows(n_cases, 2)} rows each. Ask for fewer cases; a score that is the same "
             "for every row knows nothing of the labels."
         )

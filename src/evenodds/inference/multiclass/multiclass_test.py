@@ -52,7 +52,7 @@ from evenodds.model.noisy_likelihood import NoisyProblem
 from evenodds.model.softmax import ClassData, ClassFit, FlipFamily
 from evenodds.model.sums import ZERO, chi_squared, symmetric_inverse
 from evenodds.rows.classes import ClassRows, read_class_rows
-from evenodds.validation import FloatArray, join_quoted
+from evenodds.validation import FloatArray, counted, join_quoted
 
 # With more classes the bends of all curves are too many to test one by one.
 MOST_BENT = 6
@@ -82,9 +82,9 @@ def rows_check(rows: ClassRows, counts: FloatArray) -> Diagnostic:
 def withheld_check(records: Sequence[SplitRecord]) -> Diagnostic:
     """Say which splits the data cannot tell of, and why."""
     reasons = [f"{record.name}: {record.withheld}" for record in records[:MOST_NAMED]]
-    count = "one split" if len(records) == 1 else f"{len(records)} splits"
-    more = ["The splits say why of the others."] if len(records) > MOST_NAMED else []
-    message = " ".join([f"These data cannot tell of {count}.", *reasons, *more])
+    more = ["The records of the others say why."] if len(records) > MOST_NAMED else []
+    count = counted(len(records), "split")
+    message = " ".join([f"These data cannot tell about {count}.", *reasons, *more])
     return Diagnostic(name="withheld", message=message, concern=True, statistic=float(len(records)))
 
 

@@ -197,7 +197,7 @@ def test_toss_ups_outside_the_data_are_doubted(animals, pairs):
     result = eo.multiclass_test(*animals, {**pairs, ("cat", "dog"): far})
     (check,) = result.split("cat | dog").diagnostics
     assert check.concern
-    assert check.message.startswith("1 of 1 anchors lie outside")
+    assert check.message.startswith("Outside the range of the data: 1 of 1 anchor (anchor 1")
 
 
 def test_rows_in_groups_leave_the_shape_untested(animals, pairs):
@@ -258,7 +258,7 @@ def test_pairs_without_rows_between_them_are_withheld_and_the_others_told(apart)
     assert apart.withheld is None
     doubt = next(check for check in apart.diagnostics if check.name == "withheld")
     assert doubt.concern
-    assert doubt.message.startswith("These data cannot tell of 2 splits. 0 | 2: Only about 2 rows")
+    assert doubt.message.startswith("These data cannot tell about 2 splits. 0 | 2: Only about 2")
 
 
 def test_what_is_withheld_is_null_in_json_and_comes_back(apart):

@@ -64,13 +64,13 @@ def test_labels_that_are_no_classes_are_refused(labels, message):
 def test_a_class_with_hardly_any_row_is_refused():
     X = np.random.default_rng(0).normal(size=(82, 2))
     labels = ["a"] * 40 + ["b"] * 40 + ["c"] * 2
-    with pytest.raises(eo.InputError, match="only 2 rows are labelled 'c', fewer than the 3"):
+    with pytest.raises(eo.InputError, match="label 'c' has only 2 rows, fewer than the 3"):
         eo.multiclass_test(X, labels, {("a", "b"): TOSS_UP})
 
 
 def test_a_class_that_weights_leave_out_is_refused(animals):
     X, y = animals
-    with pytest.raises(eo.InputError, match="only 0 rows are labelled 'owl'"):
+    with pytest.raises(eo.InputError, match="label 'owl' has only 0 rows"):
         eo.multiclass_test(X, y, {("cat", "dog"): TOSS_UP}, sample_weight=(y != "owl") * 1.0)
 
 
