@@ -229,5 +229,7 @@ def near_misses(wanted: str, available: Iterable[str]) -> str:
     folded = {name.strip().casefold(): name for name in names}
     close = difflib.get_close_matches(wanted.strip().casefold(), folded, n=3, cutoff=0.6)
     if close:
-        return f"did you mean {join_quoted((folded[name] for name in close), 'or')}?"
+        meant = [folded[name] for name in close]
+        blanks = " (note the blank)" if meant[0] != meant[0].strip() else ""
+        return f"did you mean {join_quoted(meant, 'or')}{blanks}?"
     return f"the columns are {join_quoted(names)}." if names else "there are no columns."

@@ -114,7 +114,7 @@ def test_names_are_joined_and_cut(names, written):
 
 
 def test_near_misses_ignore_case_and_blanks():
-    assert near_misses("age", [" AGE", "weight"]) == "did you mean ' AGE'?"
+    assert near_misses("age", [" AGE", "weight"]) == "did you mean ' AGE' (note the blank)?"
 
 
 def test_without_a_near_miss_all_columns_are_listed():

@@ -168,7 +168,7 @@ def _two_labels(values: NDArray[Any], name: str) -> tuple[Any, Any]:
         shown = join_quoted([plain(label) for label in labels], limit=5)
         raise InputError(
             f"{name} has {len(labels)} distinct labels ({shown}) but this test needs 2: "
-            "keep the rows of two of them, or use multiclass_test."
+            "keep the rows of two of them, or use multiclass_test (evenodds multiclass)."
         )
     return labels[0], labels[1]
 
