@@ -122,7 +122,7 @@ class JudgingSession(Session):
         self.store.reread()
         if kind is None:
             if self.along.kind is None:
-                raise InputError("Please choose how you answer.")
+                raise InputError("Please choose how you will answer.")
             return
         if kind not in get_args(AnswerKind):
             raise InputError(NOT_OURS)
@@ -130,7 +130,7 @@ class JudgingSession(Session):
             chosen = replace(self.along, kind=kind)  # type: ignore[arg-type]
             settled = not self.along.preset and self.store.settle(replace(self.plan, along=chosen))
             if not settled:
-                raise InputError("How to answer was chosen before: begin again with your name.")
+                raise InputError("How to answer is already chosen: enter your name again to begin.")
 
     def question(self, expert: str, answered: list[Answer]) -> Question | None:
         """Return what to ask an expert now, once it is known how they answer."""
@@ -153,8 +153,8 @@ class JudgingSession(Session):
         n_said = len(self.store.answers(expert))
         if self.along.kind == "probability" and n_said >= ROUNDING_SEEN and said <= {0.0, 0.5, 1.0}:
             return (
-                "So far every answer was 0, 50 or 100. Where you are not sure, say how sure: 20 or "
-                "85 are answers too.",
+                "So far every answer has been 0, 50 or 100. If you are not sure, say how sure: 20 "
+                "or 85 are answers too.",
                 False,
             )
         return "", False
@@ -214,7 +214,7 @@ class JudgingSession(Session):
         apart = judged.repeat_difference
         if apart is not None:
             lines.append(
-                f"{counted(len(judged.repeats), 'case')} came back later; the two answers differ "
+                f"Shown twice: {counted(len(judged.repeats), 'case')}. The two answers differ "
                 f"by {100 * apart:.0f} in 100 on average."
             )
         most = max(judged.n_answers.values())
@@ -242,8 +242,8 @@ def prospect_line(n_cases: int, found: dict[AnswerKind, float | None]) -> str:
         for kind, size in found.items()
     ]
     return (
-        f"{counted(n_cases, 'case')} would probably show this difference of the two flip rates: "
-        f"{', '.join(sizes)} (power {POWER:g}, the better class flipped at 5%)."
+        f"With {counted(n_cases, 'case')}, a difference of the flip rates would probably be found "
+        f"from this size on: {', '.join(sizes)} (power {POWER:g}; 5% of the class flipped less)."
     )
 
 

@@ -151,12 +151,12 @@ def running_line(n_own: int, n_rows: int, preview: View, *, alone: bool = True) 
     How many others found stays untold: an expert who knows may follow.
     """
     if n_own == 0:
-        return "No toss-up found yet; they will come."
+        return "No toss-up found yet."
     found = f"{counted(n_own, 'toss-up')} found so far."
     if preview.state == "unavailable":
         return found
     if preview.state == "unknown":
-        return f"{found} What they can show is worked out as more come in."
+        return f"{found} What they can show appears here after a few more."
     if preview.asymmetry is None:
         return f"{found} That is not enough yet to find a difference of any size."
     return (
@@ -189,27 +189,27 @@ def judgement_lines(known: Judgement) -> list[str]:
     """Return what the answers say about the experts' judgement."""
     lines = []
     if known.consistency is None:
-        lines.append("No toss-up has come back yet, so little is known of how surely it is one.")
+        lines.append("No toss-up was shown twice yet: how consistent answers are is not known.")
     else:
         again = round(known.consistency * known.n_repeats)
         lines.append(
-            f"{counted(known.n_repeats, 'toss-up')} came back later; {again} "
+            f"Shown twice: {counted(known.n_repeats, 'toss-up')}, of which {again} "
             f"{'was' if again == 1 else 'were'} called a toss-up again."
         )
         if known.n_repeats >= FEW and known.consistency < 0.5:
             lines.append(
-                "Answers changed so often that they tell little: talk about what makes a case a "
-                "toss-up, and sit again."
+                "Answers changed so often that they tell little: discuss what makes a case a "
+                "toss-up, and repeat the session."
             )
     if known.agreement is not None:
         lines.append(
-            f"Of one expert's toss-ups, another expert saw {known.agreement:.0%} as one too."
+            f"Of one expert's toss-ups, others called {known.agreement:.0%} a toss-up too."
         )
     if known.toss_ups:
         widest = max(known.tolerance(toss_up) for toss_up in known.toss_ups)
         lines.append(
-            f"A toss-up is taken as known to ±{widest:.2f}, and all of them together to "
-            f"±{known.shared_tolerance:.2f}."
+            f"A toss-up is taken to be within ±{widest:.2f} of 1/2, and the error that all share "
+            f"within ±{known.shared_tolerance:.2f}."
         )
     return lines
 
@@ -270,11 +270,11 @@ class Session:
         """Return a name as its owner first wrote it; refuse what is none."""
         tidy = " ".join(name.split())
         if not tidy or not any(letter.isalnum() for letter in tidy):
-            raise InputError("Please write your name: a letter or a number at least.")
+            raise InputError("Please enter your name: at least one letter or number.")
         if len(tidy) > LONGEST_NAME:
-            raise InputError(f"Please write a name of at most {LONGEST_NAME} letters.")
+            raise InputError(f"Please enter a name of at most {LONGEST_NAME} characters.")
         if tidy[0] in FORMULA_STARTS or not tidy.isprintable() or set(tidy) & set("/\\?#"):
-            raise InputError("Please write your name without special signs.")
+            raise InputError("Please enter your name without special characters.")
         known = {other.casefold(): other for other in self.store.experts()}
         return known.get(tidy.casefold(), tidy)
 
