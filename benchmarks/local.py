@@ -102,7 +102,7 @@ def whole_test() -> None:
 
 
 def make_rows() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return two bells with 15 % positives, a tenth of the labels flipped, and toss-ups."""
+    """Return two bells with 15% positives, a tenth of the labels flipped, and toss-ups."""
     rng = np.random.default_rng(20231216)
     true = (rng.random(N_ROWS) < 0.15).astype(int)
     X = rng.normal(size=(N_ROWS, 2)) + (2 * true - 1)[:, None]

@@ -51,7 +51,7 @@ def one_test(
         seconds["everything"].append(cpu(lambda: eo.asymmetry_test(X, labels, anchors)))
     best = {name: min(values) for name, values in seconds.items()}
     limits = {"boundary z(0)": z_at_most, "everything": all_at_most}
-    print(f"\n{n_rows:,} x {n_columns}, {N_ANCHORS} anchors, 10 % uniform noise")
+    print(f"\n{n_rows:,} x {n_columns}, {N_ANCHORS} anchors, 10% uniform noise")
     for name, value in best.items():
         ratio, limit = value / best["plain fit"], limits.get(name)
         target = "" if limit is None else f"  (at most {limit:g}x: {verdict(ratio <= limit)})"

@@ -286,8 +286,8 @@ class Anchors:
         n_columns = self.points.shape[1]
         if n_columns != n_features:
             raise AnchorError(
-                f"anchors has {n_columns} column{'' if n_columns == 1 else 's'} but X has "
-                f"{n_features}: give each anchor the same features as X, in the same order."
+                f"anchors has {counted(n_columns, 'column')} but X has {n_features}: give each "
+                "anchor the same features as X, in the same order."
             )
         return self.points
 
@@ -362,8 +362,8 @@ def _read_source_covariance(values: ArrayLike | None, n_anchors: int) -> FloatAr
     matrix = np.array(given, dtype=np.float64)
     if matrix.shape != (n_anchors, n_anchors):
         raise AnchorError(
-            f"source_covariance has shape {matrix.shape} but there are {n_anchors} anchors: "
-            "give a square matrix with a row and a column an anchor."
+            f"source_covariance has shape {matrix.shape}, for {counted(n_anchors, 'anchor')}: give "
+            "a square matrix with a row and a column for each anchor."
         )
     # What nearly cancels is rounding only, on the scale of the largest entry.
     hair = 1e-12 * float(np.abs(matrix).max())

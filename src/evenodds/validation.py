@@ -116,9 +116,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def with_minus(number: str) -> str:
+    """Write a negative number with a minus sign, not a hyphen."""
+    return number.replace("-", "−")
+
+
 def signed(value: float | None, digits: int = 3) -> str:
     """Return a number with its sign, as ``+0.21`` or ``−0.21``; what is not known says so."""
-    return "unknown" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+    return "unknown" if value is None else with_minus(f"{value:+z.{digits}f}")
 
 
 def check_vector(
@@ -224,5 +229,7 @@ def near_misses(wanted: str, available: Iterable[str]) -> str:
     folded = {name.strip().casefold(): name for name in names}
     close = difflib.get_close_matches(wanted.strip().casefold(), folded, n=3, cutoff=0.6)
     if close:
-        return f"did you mean {join_quoted((folded[name] for name in close), 'or')}?"
+        meant = [folded[name] for name in close]
+        blanks = " (note the blank)" if meant[0] != meant[0].strip() else ""
+        return f"did you mean {join_quoted(meant, 'or')}{blanks}?"
     return f"the columns are {join_quoted(names)}." if names else "there are no columns."

@@ -12,6 +12,7 @@ from tests.browser.sessions import (
     press,
     ready,
 )
+from tests.browser.test_elicit_page import WIDTHS
 
 KEYS = ("ArrowLeft", "ArrowDown", "ArrowRight", "ArrowDown", "s")
 VERDICTS = {
@@ -56,6 +57,9 @@ def test_thirty_cases_by_keyboard_with_a_crash_in_between(server, page):
     sent += answer(page, 18, 29)
     page.keyboard.press(KEYS[30 % len(KEYS)])
     page.get_by_role("heading", name="That was the last one. Thank you.").wait_for()
+    for width, height in WIDTHS.values():
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     sent.append(VERDICTS[KEYS[30 % len(KEYS)]])
     assert [verdict for _, _, verdict in server.answers()] == sent
 

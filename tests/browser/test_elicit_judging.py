@@ -141,8 +141,12 @@ def test_looked_up_answers_are_two_buttons(tmp_path, page):
     write_patients(tmp_path)
     server = Server(tmp_path, cases=12, out="said.json", more=(*ALONG, "--kind", "looked-up"))
     try:
-        begin(page, server.start(), "Ada")
-        assert page.get_by_role("heading", name="Looked up: what is it?").is_visible()
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(address := server.start())
+        assert "how likely" not in page.inner_text("main").lower()
+        begin(page, address, "Ada")
+        assert page.get_by_role("heading", name="What is it really?").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.locator("#slider").count() == 0
         press(page, "ArrowRight", 2)
         press(page, "ArrowLeft", 3)

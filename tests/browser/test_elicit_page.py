@@ -142,7 +142,7 @@ def test_a_case_that_goes_on_below_the_panel_is_said_to(server, chromium):
     page = context.new_page()
     write_patients(server.folder, note="word " * 400)
     begin(page, server.start(), "Ada")
-    said = page.get_by_text("The case goes on below")
+    said = page.get_by_text("More of this case below")
     before = said.is_visible()
     page.mouse.wheel(0, 5000)
     said.wait_for(state="hidden")

@@ -21,6 +21,9 @@ WORKBENCH = (
     "<!doctype html><meta charset=utf-8><body class='vscode-{0}' data-vscode-theme-kind="
     "'vscode-{0}' style='background: {1}; color: {2}'><div class='output'>{3}</div>"
 )
+# How far to the right any word of a view reaches.
+RIGHTMOST = """() => Math.max(...[...document.querySelectorAll(".evenodds *")]
+    .map(part => part.getBoundingClientRect().right))"""
 THEMES = {"light": ("#ffffff", "#333333"), "dark": ("#1e1e1e", "#cccccc")}
 
 
@@ -85,10 +88,13 @@ def test_the_notebook_leaves_the_numbers_below_their_names(opened):
     assert all(apart)
 
 
-def test_every_word_stands_out_in_the_theme_of_the_notebook(opened):
+def test_every_word_fits_and_stands_out_in_the_theme_of_the_notebook(opened):
     within = CONTRAST.replace('"body *"', '".evenodds *"')
     ratio, words = opened.evaluate(within)
     assert ratio >= 4.5, words
+    for width in (1280, 390):
+        opened.set_viewport_size({"width": width, "height": 844})
+        assert opened.evaluate(RIGHTMOST) <= width
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -10,7 +10,7 @@ import evenodds as eo
 from evenodds.simulation import worlds
 from tests.snapshots.results import MAKERS
 
-SIZES = {"desktop": (1100, 900), "phone": (390, 844), "small phone": (320, 640)}
+SIZES = {"desktop": (1280, 900), "phone": (390, 844), "small phone": (320, 640)}
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
 LONG = "a_column_name_without_any_space_that_is_longer_than_the_screen_of_a_phone"
 

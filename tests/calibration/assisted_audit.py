@@ -28,7 +28,7 @@ CRITICAL = stats.norm.isf(0.025)
 
 
 def most_of(runs: int, cells: int) -> int:
-    """Return how many misses at 5 % are allowed in any of so many cells."""
+    """Return how many misses at 5% are allowed in any of so many cells."""
     return int(stats.binom.ppf(1 - 1e-3 / cells, runs, 0.05))
 
 

@@ -39,7 +39,7 @@ def show_audits(runs: int) -> int:
     upper, failures = _upper(runs, len(LEVEL_CELLS)), 0
     lowest = stats.binom.ppf(1e-3 / 18, runs // 2, 0.95) / (runs // 2)
     print(f"Level, {runs} audits a cell: at most {upper:.3f}; coverage: at least {lowest:.3f}\n")
-    print("| drawn | audited | prior | alpha / beta | rejected | coverage of 95 % |")
+    print("| drawn | audited | prior | alpha / beta | rejected | coverage of 95% |")
     print("|---|---|---|---|---|---|")
     for cell in (*LEVEL_CELLS, *POWER_CELLS):
         rejected, held = rejection_share(cell, runs), coverage(cell, runs // 2)
@@ -149,7 +149,7 @@ PARTS = {
 
 
 def _upper(runs: int, cells: int) -> float:
-    """Return the largest share that a level of 5 % leaves likely in any of the cells."""
+    """Return the largest share that a level of 5% leaves likely in any of the cells."""
     return float(stats.binom.ppf(1 - 1e-3 / (2 * cells), runs, 0.05) / runs)
 
 

@@ -101,13 +101,13 @@ POWER_CELLS = (
 
 @lru_cache(maxsize=200_000)
 def rejects(flips: Flips, counts: tuple[int, int] | None) -> bool:
-    """Tell whether an audit rejects equal flips at 5 %."""
+    """Tell whether an audit rejects equal flips at 5%."""
     return audit_pvalue(flips, "two-sided", counts) < 0.05
 
 
 @lru_cache(maxsize=200_000)
 def covers(flips: Flips, counts: tuple[int, int] | None, asymmetry: float) -> bool:
-    """Tell whether the 95 % interval holds an asymmetry: its test does not reject it."""
+    """Tell whether the 95% interval holds an asymmetry: its test does not reject it."""
     if counts is not None:
         audit = AuditByGiven(flips, *counts)
         method = method_of(audit)
@@ -144,7 +144,7 @@ def coverage(cell: AuditCell, runs: int, seed: int = 2) -> float:
 
 
 def rate_coverage(cell: AuditCell, runs: int) -> tuple[float, float]:
-    """Return how often 95 % intervals of alpha and beta hold the truth, by given label."""
+    """Return how often 95% intervals of alpha and beta hold the truth, by given label."""
     rng = np.random.default_rng(20240305)
     held = np.zeros(2)
     for _ in range(runs):
@@ -268,5 +268,5 @@ EVIDENCE_POWER_CELLS = (
 
 
 def evidence_rejections(cell: EvidenceCell, runs: int) -> np.ndarray:
-    """Return how often boundary, joint, the audit alone and anchors alone reject at 5 %."""
+    """Return how often boundary, joint, the audit alone and anchors alone reject at 5%."""
     return np.mean([np.abs(cell.statistics(run)) > CRITICAL for run in range(runs)], axis=0)

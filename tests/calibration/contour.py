@@ -253,7 +253,7 @@ ANSWERS = (*RUNGS, "instance-dependent", "cannot tell")
 
 
 def rejections(cell: Cell, runs: int, seed: int, engine: str) -> np.ndarray:
-    """Return which rungs each run rejects at 5 %, by itself."""
+    """Return which rungs each run rejects at 5%, by itself."""
     return np.array([_rejected(cell, seed, run, engine) for run in range(runs)])
 
 
@@ -337,7 +337,7 @@ def main() -> int:
     upper = level_bound(options.runs)
     started = time.process_time()
     failures = 0
-    print(f"Engine {options.engine}, {options.runs} runs at 5 %; a true rung at most {upper:.3f}\n")
+    print(f"Engine {options.engine}, {options.runs} runs at 5%; a true rung at most {upper:.3f}\n")
     print("| world | rows | alpha, beta | truth | clean | uniform | line | past the truth |")
     print("|---|---|---|---|---|---|---|---|")
     everywhere = (*LEVEL_CELLS, *MODEL_CELLS, *POWER_CELLS)

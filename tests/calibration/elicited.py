@@ -120,20 +120,20 @@ class Elicited:
 
 
 def rejections(setting, runs, over=map):
-    """Return how many runs reject at 5 %."""
+    """Return how many runs reject at 5%."""
     return sum(abs(z) > CRITICAL for z in over(setting.z, range(runs)))
 
 
 def show_level(over, runs):
     """Print the level of every panel in every world; return how many are out of bounds."""
     upper = stats.binom.ppf(1 - 1e-3 / (len(LEVEL_PANELS) * len(PLACES)), runs, 0.05)
-    print(f"Level at nominal 5 %, {runs} runs, at most {upper / runs:.3f}")
+    print(f"Level at nominal 5%, {runs} runs, at most {upper / runs:.3f}")
     return sum(count > upper for count in _levels(LEVEL_PANELS, over, runs))
 
 
 def show_beyond(over, runs):
     """Print the level of panels that err by more than is claimed to be held; return 0."""
-    print(f"Level at nominal 5 % beyond what is claimed, {runs} runs")
+    print(f"Level at nominal 5% beyond what is claimed, {runs} runs")
     list(_levels(BEYOND_PANELS, over, runs))
     return 0
 

@@ -132,7 +132,7 @@ def _beta_quantiles(share, mean: float, correlation: float) -> np.ndarray:
 def judge(cell: GroupCell, runs: int, seed: int = 6, declared: int = 2) -> np.ndarray:
     """Return how often equal flips are rejected without and with groups, and what is covered.
 
-    Coverage is that of the 95 % intervals of the asymmetry, of alpha and of beta. Of items and
+    Coverage is that of the 95% intervals of the asymmetry, of alpha and of beta. Of items and
     annotators the first alone may be `declared`.
     """
     key = [seed, cell.groups, cell.rows_each, round(1000 * cell.balance), round(1000 * cell.beta)]

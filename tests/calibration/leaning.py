@@ -110,7 +110,7 @@ def most_rejections(runs: int, tests: int, rate: float) -> int:
 
 
 def margin_and_half_width(world: str, method: str, n: int, seed: int = 62) -> tuple[float, float]:
-    """Return the smallest margin, and half the width of the 90 % interval it is the limit of."""
+    """Return the smallest margin, and half the width of the 90% interval it is the limit of."""
     rng = np.random.default_rng(seed)
     place, rate = LEANING_WORLDS[world]
     X, true = place.draw_rows(n, rng)

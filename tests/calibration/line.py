@@ -206,13 +206,13 @@ def main() -> int:
             parts = (range(first, min(first + 100, runs)) for first in range(0, runs, 100))
             return np.sum(list(pool.map(partial(cell.judge, 71), parts)), axis=0)
 
-        print(f"Level at nominal 5 %, {runs} runs a cell, at most {most / runs:.3f}")
+        print(f"Level at nominal 5%, {runs} runs a cell, at most {most / runs:.3f}")
         for cell in tables[0]:
             rejected = counted(cell)[0]
             failures += rejected > most
             mark = "  <-- out of bounds" if rejected > most else ""
             print(f"  {cell.name:<60} {rejected / runs:.3f}{mark}", flush=True)
-        print("Power, and how often 95 % intervals miss the truth")
+        print("Power, and how often 95% intervals miss the truth")
         for cell in tables[1]:
             found, missed, _ = counted(cell)
             failures += missed > most
@@ -231,7 +231,7 @@ def main() -> int:
             rejected, _, regardless = counted(cell)
             failures += rejected > most
             print(f"  {cell.name:<60} {rejected / runs:.3f}  {regardless / runs:.3f}", flush=True)
-        print("Experts: how often one is told to lean, at nominal 1 %")
+        print("Experts: how often one is told to lean, at nominal 1%")
         for cell in EXPERTS:
             share = cell.doubted(73, range(runs)) / runs
             out = cell.lean == 0 and share > stats.binom.ppf(1 - 1e-4, runs, 0.01) / runs

@@ -155,7 +155,7 @@ TOSS_UPS = np.array([[0.0, 0.0], [0.8, -0.8], [-0.8, 0.8]])
 
 
 def rate_coverage(noise, runs, n=2000, seed=1):
-    """Return how often 95 % intervals of alpha, beta and the asymmetry hold the truth.
+    """Return how often 95% intervals of alpha, beta and the asymmetry hold the truth.
 
     Anchors are toss-ups and sure cases of the paper's world, taken as exact.
     """

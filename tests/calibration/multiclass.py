@@ -25,7 +25,7 @@ from tests.calibration.class_cells import (
 def rejections(cell: ClassCell, runs: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Return which splits were rejected, run by run, by themselves and with all counted.
 
-    And how often the 95 % interval of the first split, where it has one, holds its asymmetry.
+    And how often the 95% interval of the first split, where it has one, holds its asymmetry.
     """
     alone, counted, covered = [], [], []
     for run in range(runs):
@@ -66,7 +66,7 @@ def told(cell: SeparatedCell, runs: int, seed: int) -> Told:
 
 
 def most_flagged(runs: int) -> float:
-    """Return the highest share of false alarms that a nominal 5 % explains.
+    """Return the highest share of false alarms that a nominal 5% explains.
 
     One chance in a thousand that any of the six cells is above it.
     """
@@ -105,7 +105,7 @@ def main() -> int:
     if asked.separated:
         return int(failures > 0)
     upper = most_flagged(runs)
-    print(f"Uniform noise, nominal 5 %, {runs} runs; any split flagged at most {upper:.3f}\n")
+    print(f"Uniform noise, nominal 5%, {runs} runs; any split flagged at most {upper:.3f}\n")
     print("| cell | a split by itself | any split, adjusted |\n|---|---|---|")
     for cell in LEVEL_CELLS:
         alone, counted, _ = rejections(cell, runs, seed=1)

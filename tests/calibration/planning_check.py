@@ -85,7 +85,7 @@ REACHED_RUNS = 400
 
 @dataclass(frozen=True)
 class PilotCell:
-    """Pilots of one size from one world; their labels are flipped at 5 % each."""
+    """Pilots of one size from one world; their labels are flipped at 5% each."""
 
     name: str
     coefficients: tuple[float, ...]

@@ -110,7 +110,7 @@ def main() -> int:
     runs, failures, started = options.runs, 0, time.perf_counter()
     cells = WIDE_CELLS if options.wide else (*CELLS, *WIDE_CELLS)
     bound = most_rejections(runs, 2 * len(CELLS + WIDE_CELLS))
-    print(f"Rejections at 5 % in {runs} runs of uniform noise, at most {bound / runs:.3f}\n")
+    print(f"Rejections at 5% in {runs} runs of uniform noise, at most {bound / runs:.3f}\n")
     print(
         "| positives | tau | rows | features | anchors | tolerance | boundary | joint | withheld |"
     )

@@ -54,7 +54,7 @@ def main() -> int:
     upper = stats.binom.ppf(1 - 1e-3 / (2 * len(LEVEL_CELLS)), options.runs, 0.05) / options.runs
     started = time.perf_counter()
     with ProcessPoolExecutor(options.workers) as pool:
-        print(f"Level at nominal 5 %, {options.runs} runs, at most {upper:.3f} (0.09 at n = 500)")
+        print(f"Level at nominal 5%, {options.runs} runs, at most {upper:.3f} (0.09 at n = 500)")
         for cell in LEVEL_CELLS:
             boundary, joint = rates(pool, cell, options.runs, seed=1)
             bound = 0.09 if cell.n < 1000 else upper
@@ -75,7 +75,7 @@ def main() -> int:
         for cell in POWER_CELLS:
             boundary, joint = rates(pool, cell, options.runs, seed=2)
             print(f"  {cell.name:<50} boundary {boundary:.3f}  joint {joint:.3f}")
-        print("Coverage of 95 % intervals")
+        print("Coverage of 95% intervals")
         for flips in ((0.1, 0.1), (0.05, 0.15), (0.2, 0.1), (0.0, 0.0), (0.3, 0.1)):
             for n in (1000, 4000):
                 cell = Cell("paper, near", n, 4, *flips)

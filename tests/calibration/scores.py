@@ -21,7 +21,7 @@ from evenodds.rows.memory import read_rows
 
 N_ROWS, N_COLUMNS, N_ANCHORS, N_FOLDS = 2000, 10, 8, 5
 SLOPES = np.array([1.0, -1.0, 0.5, 0.5] + [0.0] * 6)
-# Intercepts that give about half, 30 % and 16 % positives.
+# Intercepts that give about half, 30% and 16% positives.
 SHARES = {0.5: 0.0, 0.3: -1.45, 0.16: -2.8}
 CRITICAL = stats.norm.isf(0.025)
 
@@ -97,7 +97,7 @@ WAYS = {
 
 
 def rejections(way, share, runs, seed=0):
-    """Return how many runs reject uniform noise at 5 %."""
+    """Return how many runs reject uniform noise at 5%."""
     found = 0
     for run in range(runs):
         rng = np.random.default_rng([seed, run])

@@ -114,15 +114,15 @@ BESIDE = (
 LINES = (
     Design("balanced", 5000, 200, 0.1, 0.1),
     Design("balanced, few cases", 2000, 60, 0.15, 0.15),
-    Design("10 % positives", 10_000, 200, 0.1, 0.1, base=-3.5),
+    Design("10% positives", 10_000, 200, 0.1, 0.1, base=-3.5),
     Design("asymmetric", 5000, 120, 0.3, 0.05, base=-1.0),
     Design("much noise", 5000, 120, 0.2, 0.2, base=-1.4),
 )
 # Where the score's R^2 for the truth is about .4, and lower.
 WORTH = (
     Design("balanced", 5000, 200, 0.1, 0.1),
-    Design("30 % positives", 5000, 200, 0.1, 0.1, base=-1.4),
-    Design("10 % positives", 10_000, 200, 0.1, 0.1, base=-3.5),
+    Design("30% positives", 5000, 200, 0.1, 0.1, base=-1.4),
+    Design("10% positives", 10_000, 200, 0.1, 0.1, base=-3.5),
     Design("a poor score", 5000, 200, 0.1, 0.1, signal=1.0),
     Design("hard cases flipped", 5000, 200, 0.2, 0.2, hard=2.0),
 )

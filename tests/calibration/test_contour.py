@@ -91,6 +91,6 @@ def test_a_model_of_the_same_rows_errs_on_the_safe_side():
         of_model.append(0.64 * slopes**2 * model.log_odds_covariance(points).diagonal())
     spread = np.std(gaps, axis=0)
     less, more = np.mean(of_labels, axis=0), np.mean(of_model, axis=0)
-    # A standard deviation of 100 runs is known to 7 %.
+    # A standard deviation of 100 runs is known to 7%.
     assert spread == pytest.approx(np.sqrt(less - more), rel=0.25)
     assert (spread < 0.85 * np.sqrt(less + more)).all()

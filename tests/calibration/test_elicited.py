@@ -52,6 +52,6 @@ def test_a_column_that_says_nothing_may_be_seen_by_either(seen_by):
 
 
 def test_a_telling_column_that_experts_alone_see_breaks_the_level_as_they_are_told():
-    """The warning at the start says 23 %; at 5 % there would be no need of it."""
+    """The warning at the start says 23%; at 5% there would be no need of it."""
     rejected = sum(abs(OtherColumns(1, "expert", seed=25).z(run)) > CRITICAL for run in range(RUNS))
     assert rejected > stats.binom.ppf(0.99, RUNS, 0.05)

@@ -24,7 +24,7 @@ def test_level_under_uniform_noise(cell):
     assert joint <= upper or cell.tolerance > 0
 
 
-# Rejection rates at 5 % of a separate simulation of 150 to 600 runs.
+# Rejection rates at 5% of a separate simulation of 150 to 600 runs.
 EXPECTED_POWER = [(0.66, 1.0), (0.91, 1.0), (0.35, 0.96), (0.54, 0.98), (0.75, 0.89), (0.96, 1.0)]
 
 

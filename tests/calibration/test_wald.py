@@ -15,7 +15,7 @@ ANCHOR_COUNTS = (1, 2, 4, 8, 16, 32)
 
 
 def count_rejections(world, noise, *, n, runs, seed, tolerance=0.0, stated=None, counts=(1,)):
-    """Count rejections at 5 % for each number of anchors; fresh anchors in every run.
+    """Count rejections at 5% for each number of anchors; fresh anchors in every run.
 
     `stated` is the tolerance the test is told, by default the one the anchors have.
     """

@@ -24,7 +24,7 @@ FEATURES = (
 
 
 def _problem(number):
-    """Return a problem: positives 3 to 50 %, noise 0 to 0.4, tolerances 0 to 0.1, 500+ rows."""
+    """Return a problem: positives 3 to 50%, noise 0 to 0.4, tolerances 0 to 0.1, 500+ rows."""
     rng = np.random.default_rng([77, number])
     n, p = int(rng.integers(500, 6001)), int(rng.integers(1, 7))
     X = FEATURES[number % len(FEATURES)](rng, (n, p))

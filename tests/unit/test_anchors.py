@@ -36,7 +36,7 @@ POINTS = [[0.0, 1.0], [2.0, -1.0], [1.0, 0.0]]
         ),
         (
             {"source_covariance": np.eye(2)},
-            "source_covariance has shape (2, 2) but there are 3 anchors: give a square matrix",
+            "source_covariance has shape (2, 2), for 3 anchors: give a square matrix",
         ),
         (
             {"source_covariance": np.diag([1, 1, -0.5])},
@@ -74,7 +74,7 @@ def test_no_anchors_are_refused(refused, points):
 
 
 def test_a_single_point_must_still_be_a_row(refused):
-    with refused("anchors has 1 dimension(s) but must have 2"):
+    with refused("anchors has 1 dimension but must have 2"):
         Anchors([0.0, 1.0])
 
 
@@ -84,12 +84,12 @@ def test_text_in_the_points_is_refused(refused):
 
 
 def test_a_missing_value_in_an_array_is_placed_by_number(refused):
-    with refused("anchors has 1 missing or infinite value(s), the first at anchor 2, column 0"):
+    with refused("anchors has 1 missing or infinite value, the first at anchor 2, column 0"):
         Anchors([[0, 1], [np.nan, 1]])
 
 
 def test_a_missing_value_in_a_frame_is_placed_by_name(refused):
-    with refused("2 missing or infinite value(s), the first at anchor 1, column 'b': an anchor"):
+    with refused("2 missing or infinite values, the first at anchor 1, column 'b': an anchor"):
         Anchors(pd.DataFrame({"a": [0, 1], "b": [np.inf, np.nan]}))
 
 
@@ -199,6 +199,13 @@ def test_error_covariance_adds_own_shared_and_source():
 def test_columns_of_a_frame_are_matched_by_name():
     anchors = Anchors(pd.DataFrame({"b": [1.0], "a": [2.0]}))
     assert anchors.points_for(("a", "b"), 2).tolist() == [[2.0, 1.0]]
+
+
+def test_several_files_are_read_as_one(tmp_path):
+    files = [tmp_path / "mine.csv", tmp_path / "yours.csv"]
+    for number, path in enumerate(files):
+        path.write_text(f"a,b\n{number},2\n")
+    assert Anchors(files).points.tolist() == [[0.0, 2.0], [1.0, 2.0]]
 
 
 def test_array_anchors_keep_their_order():

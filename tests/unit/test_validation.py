@@ -9,8 +9,10 @@ from evenodds.validation import (
     check_tolerances,
     check_vector,
     check_whole,
+    counted,
     join_quoted,
     near_misses,
+    signed,
 )
 
 
@@ -112,7 +114,7 @@ def test_names_are_joined_and_cut(names, written):
 
 
 def test_near_misses_ignore_case_and_blanks():
-    assert near_misses("age", [" AGE", "weight"]) == "did you mean ' AGE'?"
+    assert near_misses("age", [" AGE", "weight"]) == "did you mean ' AGE' (note the blank)?"
 
 
 def test_without_a_near_miss_all_columns_are_listed():
@@ -172,3 +174,18 @@ def test_long_names_share_the_room():
 def test_a_tolerance_without_bounds_is_refused_and_does_not_overflow():
     with pytest.raises(eo.InputError, match="tolerance is 1e\\+308 but must be at least 0"):
         eo.Anchors(np.zeros((4, 2)), tolerance=1e308)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(-0.2051, "−0.205"), (0.2, "+0.200"), (-0.0001, "+0.000"), (None, "unknown")],
+)
+def test_a_number_has_its_sign_and_nothing_is_never_negative(value, shown):
+    assert signed(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1234, "1,234 rows")]
+)
+def test_one_is_counted_in_the_singular(number, shown):
+    assert counted(number, "row") == shown

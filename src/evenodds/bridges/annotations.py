@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenodds.errors import InputError
 from evenodds.inference.cases.judged import ROW, JudgedCases, Said, experts_near, judged_of
 from evenodds.inference.cases.record import Cases, check_answers
-from evenodds.validation import join_quoted
+from evenodds.validation import counted, join_quoted
 
 # Beside the number of a row, a task keeps which scores its case was drawn from.
 DRAW, TEXT = "draw", "text"
@@ -287,8 +287,8 @@ def tasks_of(cases: Cases, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[s
     """
     if len(rows) != len(cases):
         raise InputError(
-            f"rows has {len(rows)} rows but {len(cases)} cases were drawn: give the drawn rows, in "
-            "the order of cases.rows."
+            f"rows has {counted(len(rows), 'row')} but {len(cases)} cases were drawn: give the "
+            "drawn rows, in the order of cases.rows."
         )
     own = (ROW, DRAW)
     clash = next((name for values in rows for name in values if name in own), None)

@@ -89,7 +89,7 @@ def labelling_config(kind: str, classes: tuple[Any, Any]) -> str:
             "</Choices>",
         ]
     else:
-        question = f"How likely is it truly {classes[1]!r}? From 0 to 1."
+        question = f"How likely is this to be truly {classes[1]!r}? From 0 to 1."
         ask = ['<Number name="stated" toName="case" min="0" max="1" step="0.01" required="true"/>']
     header = [f"<Header value={quoteattr(question)}/>", '<Text name="case" value="$text"/>']
     return "\n".join(["<View>", *(f"  {line}" for line in header + ask), "</View>"])

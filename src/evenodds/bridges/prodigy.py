@@ -73,7 +73,7 @@ def write_tasks(
     """
     asked: dict[str, Any] = {"label": str(positive)}
     if check_answers(kind, "kind") == "probability":
-        asked["label"] = f"How likely is it truly {positive!r}?"
+        asked["label"] = f"How likely is this to be truly {positive!r}?"
         asked["options"] = [{"id": f"{step:g}", "text": f"{100 * step:g}%"} for step in STEPS]
     with whole_file(Path(path)) as file:
         for task in tasks_of(cases, rows):

@@ -30,13 +30,13 @@ def run_elicit(
             rich_help_panel=DATA,
         ),
     ],
-    label: Annotated[str, option(DATA, "Column of given labels; nobody is shown it.", "COL")],
+    label: Annotated[str, option(DATA, "Column of given labels; it is never shown.", "COL")],
     out: Annotated[
         Path,
         option(
             OUTPUT,
-            "Anchors to write, .parquet or .csv: what evenodds test takes. With scores: answers, "
-            ".json: what evenodds line takes.",
+            "Anchors to write (.parquet or .csv), for evenodds test; with scores, answers to write "
+            "(.json), for evenodds line.",
             "FILE",
         ),
     ],
@@ -44,7 +44,7 @@ def run_elicit(
         str | None,
         option(
             DATA,
-            "Columns the test, or --score, will go by. Default: all that hold numbers.",
+            "Columns that the test, or --score, uses. Default: all numeric ones.",
             "COLS",
         ),
     ] = None,
@@ -63,7 +63,7 @@ def run_elicit(
     score: Annotated[
         bool,
         option(
-            QUESTIONS, "The same with scores made here, and written beside --out.", None, "--score"
+            QUESTIONS, "The same, with scores made here and written beside --out.", None, "--score"
         ),
     ] = False,
     kind: Annotated[
@@ -84,7 +84,7 @@ def run_elicit(
     ] = None,
     lean: Annotated[
         float,
-        option(QUESTIONS, "How far one expert may lean one way, unseen by anyone.", "WIDTH"),
+        option(QUESTIONS, "Half-width of a bias of one expert that answers cannot show.", "WIDTH"),
     ] = 0.03,
     seed: Annotated[
         int | None, option(QUESTIONS, "Seed of the choice of cases. Default: 0.", "N")
@@ -93,7 +93,7 @@ def run_elicit(
         str | None,
         option(
             PAGE,
-            "Columns to show, as a,b,c. Default: those the test goes by; with scores, all.",
+            "Columns to show, as a,b,c. Default: those the test uses; with scores, all.",
             "COLS",
         ),
     ] = None,
@@ -110,15 +110,15 @@ def run_elicit(
     ] = None,
     export: Annotated[
         bool,
-        option(OUTPUT, "Only write the files from the answers so far.", name="--export"),
+        option(OUTPUT, "Write the files from the answers so far; ask nothing.", name="--export"),
     ] = False,
 ) -> None:
-    """Ask experts which cases are toss-ups, one at a time, on a page of this machine.
+    """Ask experts which cases are toss-ups, one at a time, on a local web page.
 
-    With --scores: ask how likely each case is, or what it is where the truth can be looked up, of
-    cases drawn along a score, for embeddings, boosted trees or many columns.
+    With --scores or --score, for embeddings, boosted trees or many columns: draw cases along a
+    score, and ask how likely each is to be positive, or what it truly is.
 
-    Answers are saved one by one beside --out. Stop with Ctrl-C; start again to go on.
+    Answers are saved one by one beside --out. Stop with Ctrl-C; start again to continue.
     """
     _check_extra()
     from evenodds.cli.input import split_names

@@ -26,7 +26,7 @@ from evenodds.bridges import label_studio, prodigy
 from evenodds.bridges.annotations import Annotations
 from evenodds.cli.options import AnchorOptions, TableOptions
 from evenodds.cli.output import pass_progress, tell
-from evenodds.errors import AnchorError, InputError
+from evenodds.errors import InputError
 from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.audit.annotators import AnnotatorAuditResult, annotator_audit
 from evenodds.inference.audit.as_evidence import Audit, rows_among
@@ -41,9 +41,15 @@ from evenodds.inference.bootstrap import Bootstrap
 from evenodds.inference.cases.record import Cases
 from evenodds.inference.method import Method
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, confusion_of
-from evenodds.inference.multiclass.splits import OutputCodes
+from evenodds.inference.multiclass.splits import OutputCodes, split_table
 from evenodds.inference.results import Diagnostic
-from evenodds.rows.anchor_points import STATED, columns_beside, refuse_holes, whole
+from evenodds.rows.anchor_points import (
+    STATED,
+    anchor_table,
+    columns_beside,
+    refuse_holes,
+    whole,
+)
 from evenodds.rows.base import Rows
 from evenodds.rows.classes import ClassRows
 from evenodds.rows.dask_sums import workers
@@ -51,7 +57,7 @@ from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.open_table import open_table
 from evenodds.rows.read import read_data
 from evenodds.rows.tables import as_numpy, filtered, is_missing_in, kind_of, plain_array
-from evenodds.validation import check_column, join_quoted
+from evenodds.validation import check_column, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -310,7 +316,7 @@ def read_audit_file(
         if missing.any():
             count = int(missing.sum())
             raise InputError(
-                f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first "
+                f"column {name!r} has {counted(count, 'missing value')}, the first "
                 f"in row {int(np.argmax(missing)) + 1} of {' and '.join(sources)}, counted from 1: "
                 "fill or drop them."
             )
@@ -357,8 +363,8 @@ def read_audit(path: Path) -> Audit:
     rows = read_audit_file([str(path)], "true", "given")
     if rows.n_unaudited:
         raise InputError(
-            f"{path} has {rows.n_unaudited:,} rows without a true label: leave them out; rows that "
-            "were not audited belong to the data."
+            f"{path} has {counted(rows.n_unaudited, 'row')} without a true label: list audited "
+            "rows alone; those that were not audited belong to the data."
         )
     return Audit(rows.true, rows.given)
 
@@ -469,8 +475,8 @@ def _audit_cases(rows: AuditFile, path: Path, **options: Any) -> AuditTestResult
         others = int(np.count_nonzero(rows.audited)) - int(rows.audited[cases.rows].sum())
         if others:
             raise InputError(
-                f"{others:,} rows have a true label but were not drawn: keep the true labels of "
-                f"the cases in {path} alone."
+                f"DATA has the true label of {counted(others, 'row')} not drawn: keep the true "
+                f"labels of the cases in {path} alone."
             )
         true = true[cases.rows]
     return audit_test(
@@ -533,7 +539,8 @@ def audit_notes(rows: AuditFile, sampled_by: str = "random") -> tuple[Diagnostic
     if rows.n_unaudited == 0:
         return ()
     use = ", and count towards the shares of given labels" if sampled_by == "given" else ""
-    message = f"{rows.n_unaudited:,} of {len(rows.given):,} rows have no true label{use}."
+    without = "has" if rows.n_unaudited == 1 else "have"
+    message = f"{rows.n_unaudited:,} of {len(rows.given):,} rows {without} no true label{use}."
     return (Diagnostic(name="data", message=message, concern=False),)
 
 
@@ -541,25 +548,14 @@ def read_split_anchors_file(
     path: Path, between: str, rows: ClassRows, **settings: float | None
 ) -> dict[str, Anchors]:
     """Read the anchors of all splits from one file."""
-    table = whole(open_table(path)).combine_chunks()
-    check_column(
-        between,
-        table.column_names,
-        path,
-        why=" to say between which classes each toss-up is",
-        advice=" Name it by --between.",
-        error=AnchorError,
-    )
-    points = table.drop_columns([between])
-    needed, _ = columns_beside(points.column_names, rows.rows, path, points.column_names)
-    stated = [name for name in STATED if name in table.column_names]
-    refuse_holes(table, [between, *(needed or ()), *stated], path)
-    keys = [str(key) for key in table[between].to_pylist()]
+    table = anchor_table(path)
+    parts = split_table(table, between, path, " Name it by --between.")
+    names = [name for name in table.column_names if name != between]
+    needed, _ = columns_beside(names, rows.rows, path, names)
+    refuse_holes(table, [*(needed or ()), *(name for name in STATED if name in names)], path)
     return {
-        key: Anchors.in_table(
-            points.filter(np.equal(keys, key)), rows.rows, path, any_others=True, **settings
-        )
-        for key in dict.fromkeys(keys)
+        key: Anchors.in_table(part, rows.rows, path, any_others=True, **settings)
+        for key, part in parts.items()
     }
 
 

@@ -541,22 +541,23 @@ def _refuse_between(said: "FloatArray") -> None:
 def _notes(judged: "JudgedCases") -> "list[Diagnostic]":
     """Say which answers were not used, and how well repeats agree."""
     from evenodds.inference.results import Diagnostic
+    from evenodds.validation import counted
 
     notes = []
     counts = judged.n_answers
     fewest, most = min(counts.values()), max(counts.values())
     if fewest < most:
         message = (
-            f"{next(name for name, n in counts.items() if n == fewest)!r} answered {fewest} cases "
-            f"and others up to {most}: only cases that all experts answered count. --expert leaves "
-            "somebody out."
+            f"{next(name for name, n in counts.items() if n == fewest)!r} answered "
+            f"{counted(fewest, 'case')} and others up to {most}: only cases that all experts "
+            "answered count. --expert leaves somebody out."
         )
         notes.append(Diagnostic(name="unused answers", message=message, concern=True))
     apart = judged.repeat_difference
     if apart is not None:
         message = (
-            f"{len(judged.repeats)} cases were judged twice; the two answers differ by {apart:.2f} "
-            "on average."
+            f"Judged twice: {counted(len(judged.repeats), 'case')}. The two answers differ by "
+            f"{apart:.2f} on average."
         )
         notes.append(Diagnostic(name="repeats", message=message, concern=False))
     return notes

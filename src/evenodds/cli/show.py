@@ -48,7 +48,7 @@ def show_sheet(sheet: Sheet) -> None:
 
 
 def show_paper_rates(rates: dict[str, Any], method: str) -> None:
-    """Print how often a grid's test rejects exact toss-ups' data at 5 %, by rows and toss-ups."""
+    """Print how often a grid's test rejects exact toss-ups' data at 5%, by rows and toss-ups."""
     exact = rates["tolerance"] == 0
     numbers = sorted(set(rates["n_anchors"].tolist()))
     print(f"Share of runs that reject at 5% ({method}, exact toss-ups):\n")

@@ -112,7 +112,8 @@ def run_test(
         instead = "" if test.why_no_audit else ", or an --audit FILE, or --true COL"
         raise InputError(
             f"--method {method} needs toss-up cases: give --anchors FILE or --anchor-column "
-            f"COL{instead}. Without any, only --method joint runs, on the shape of the curve alone."
+            f"COL{instead}; evenodds elicit asks an expert for some. Without any, only --method "
+            "joint runs, on the shape of the curve alone."
         )
     if flips is not None:
         check_flips(flips, method, read)

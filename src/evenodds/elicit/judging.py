@@ -21,7 +21,6 @@ from evenodds.elicit.session import (
     Closing,
     Session,
     Wishes,
-    count,
     open_store,
 )
 from evenodds.elicit.show import Showing, choose_shown
@@ -32,7 +31,7 @@ from evenodds.inference.cases.record import Answers as AnswerKind
 from evenodds.inference.cases.record import Cases
 from evenodds.planning.line_plan import line_plan
 from evenodds.rows.labels import read_labels
-from evenodds.validation import FloatArray, check_column, check_whole
+from evenodds.validation import FloatArray, check_column, check_whole, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +91,7 @@ class JudgingSession(Session):
         """Return what lies ahead, in sentences for the expert."""
         kind = self.along.kind
         about = "about " if kind is None else ""
-        lines = [f"There are {about}{count(self.plan.queue().n_questions, 'question')}."]
+        lines = [f"There are {about}{counted(self.plan.queue().n_questions, 'question')}."]
         size = None if kind is None else self._detectable(kind)
         if size is not None:
             lines.append(
@@ -124,7 +123,7 @@ class JudgingSession(Session):
         self.store.reread()
         if kind is None:
             if self.along.kind is None:
-                raise InputError("Please choose how you answer.")
+                raise InputError("Please choose how you will answer.")
             return
         if kind not in get_args(AnswerKind):
             raise InputError(NOT_OURS)
@@ -132,7 +131,7 @@ class JudgingSession(Session):
             chosen = replace(self.along, kind=kind)  # type: ignore[arg-type]
             settled = not self.along.preset and self.store.settle(replace(self.plan, along=chosen))
             if not settled:
-                raise InputError("How to answer was chosen before: begin again with your name.")
+                raise InputError("How to answer is already chosen: enter your name again to begin.")
 
     def question(self, expert: str, answered: list[Answer]) -> Question | None:
         """Return what to ask an expert now, once it is known how they answer."""
@@ -155,8 +154,8 @@ class JudgingSession(Session):
         n_said = len(self.store.answers(expert))
         if self.along.kind == "probability" and n_said >= ROUNDING_SEEN and said <= {0.0, 0.5, 1.0}:
             return (
-                "So far every answer was 0, 50 or 100. Where you are not sure, say how sure: 20 or "
-                "85 are answers too.",
+                "So far every answer has been 0, 50 or 100. If you are not sure, say how sure: 20 "
+                "or 85 are answers too.",
                 False,
             )
         return "", False
@@ -164,7 +163,7 @@ class JudgingSession(Session):
     def own_line(self, answered: list[Answer]) -> str:
         """Return what an expert has done, after the number of answers."""
         judged = len({answer.case for answer in answered})
-        return f"judged {judged} of {count(len(self.plan.cases), 'case')}"
+        return f"judged {judged} of {counted(len(self.plan.cases), 'case')}"
 
     def judged(self) -> JudgedCases | None:
         """Return all answers with the draw; None before the first."""
@@ -210,17 +209,17 @@ class JudgingSession(Session):
         if judged is None:
             return Closing("No case judged yet.", [], "Without an answer there is nothing to test.")
         lines = [
-            f"{name}: {n} of {count(len(self.plan.cases), 'case')}."
+            f"{name}: {n} of {counted(len(self.plan.cases), 'case')}."
             for name, n in judged.n_answers.items()
         ]
         apart = judged.repeat_difference
         if apart is not None:
             lines.append(
-                f"{count(len(judged.repeats), 'case')} came back later; the two answers differ by "
-                f"{100 * apart:.0f} in 100 on average."
+                f"Shown twice: {counted(len(judged.repeats), 'case')}. The two answers differ "
+                f"by {100 * apart:.0f} in 100 on average."
             )
         most = max(judged.n_answers.values())
-        return Closing(f"{count(most, 'case')} judged.", lines, "")
+        return Closing(f"{counted(most, 'case')} judged.", lines, "")
 
     def export(self) -> list[Path]:
         """Write all answers with the draw; return what was written."""
@@ -244,8 +243,8 @@ def prospect_line(n_cases: int, found: dict[AnswerKind, float | None]) -> str:
         for kind, size in found.items()
     ]
     return (
-        f"{count(n_cases, 'case')} would probably show this difference of the two flip rates: "
-        f"{', '.join(sizes)} (power {POWER:g}, the better class flipped at 5%)."
+        f"With {counted(n_cases, 'case')}, a difference of the flip rates would probably be found "
+        f"from this size on: {', '.join(sizes)} (power {POWER:g}; 5% of the class flipped less)."
     )
 
 

@@ -30,7 +30,7 @@ from evenodds.model.robust import fit_robust
 from evenodds.rows.anchor_points import STATED
 from evenodds.rows.base import Rows, refuse_missing
 from evenodds.rows.memory import read_rows
-from evenodds.validation import FloatArray, check_whole, join_quoted
+from evenodds.validation import FloatArray, check_whole, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -171,7 +171,7 @@ class SessionPlan:
     negative, positive : str
         The two classes.
     features : tuple of str
-        Columns that the test will go by.
+        Columns that the test will use.
     shown : tuple of str
         Columns that experts see.
     cases : tuple of int
@@ -267,7 +267,7 @@ def plan_session(
     label : str
         Column of given labels, used to space the cases and never shown.
     features : tuple of str
-        Columns that the test will go by; they must be numbers.
+        Columns that the test will use; they must be numbers.
     shown : tuple of str, optional
         Columns that experts see; the features if not named.
     positive : str, optional
@@ -350,7 +350,7 @@ def choose_candidates(
     Parameters
     ----------
     features : array of shape (n_rows, n_features)
-        What the test will go by.
+        What the test will use.
     posterior : array of shape (n_rows,)
         A fitted posterior, used for spacing only.
     n_cases : int, default 60
@@ -373,7 +373,8 @@ def choose_candidates(
     """
     if len(posterior) < FEWEST_CASES:
         raise InputError(
-            f"there are {len(posterior)} rows, and a session needs {FEWEST_CASES} to ask about."
+            f"the data has {counted(len(posterior), 'row')} but a session needs {FEWEST_CASES} to "
+            "ask about."
         )
     wanted = check_whole(n_cases, "--cases", at_least=FEWEST_CASES)
     rng = np.random.default_rng(check_whole(seed, "--seed"))
@@ -382,7 +383,7 @@ def choose_candidates(
     n_near = sum(len(pool) for pool in filled)
     if n_near < FEWEST_CASES:
         raise InputError(
-            f"only {n_near} of {len(posterior)} rows have a fitted posterior between {BAND[0]:g} "
+            f"of {len(posterior)} rows only {n_near} have a fitted posterior between {BAND[0]:g} "
             f"and {BAND[1]:g}: these columns tell the classes apart almost surely, so there are "
             "hardly any toss-ups to find among the rows. Use fewer features, or describe toss-ups "
             "in a file of anchors by hand."
@@ -456,7 +457,7 @@ def _spread(
     return chosen
 
 
-# Levels at nominal 5 % where one side alone sees a column that tells as much as a feature does,
+# Levels at nominal 5% where one side alone sees a column that tells as much as a feature does,
 # as `python -m tests.calibration.elicited --only columns` measures them.
 LEVEL_SEEING_MORE, LEVEL_SEEING_LESS = 0.23, 0.14
 
@@ -470,17 +471,18 @@ def information_lines(plan: SessionPlan) -> list[str]:
     more = [name for name in plan.shown if name not in used]
     if more:
         lines.append(
-            f"Warning: experts are shown {join_quoted(more)}, which the test does not go by. A "
-            f"toss-up to them need not be one given {join_quoted(plan.features)}, and the test "
-            f"then rejects too often: in {LEVEL_SEEING_MORE:.0%} of simulated sessions instead of "
-            "5% where one such column told as much as a feature. Show the features only, or make "
-            "what else is shown a feature; else doubt any rejection, and more so where the check "
+            f"Warning: experts are shown {join_quoted(more)}, which the test does not use. A "
+            f"toss-up to them need not be one given {join_quoted(plan.features)} alone, and the "
+            f"test then rejects too often: in {LEVEL_SEEING_MORE:.0%} of simulated sessions "
+            "instead of 5% where one such column told as much as a feature. Show the features "
+            "only, or make what else is shown a feature; otherwise doubt any rejection, above all "
+            "where the check "
             '"anchors and curve" of the test raises a concern.'
         )
     less = [name for name in plan.features if name not in shown]
     if less:
         lines.append(
-            f"Warning: experts are not shown {join_quoted(less)}, which the test goes by. Their "
+            f"Warning: experts are not shown {join_quoted(less)}, which the test uses. Their "
             "toss-ups are off by what it would have told them, and the test rejects too often: in "
             f"{LEVEL_SEEING_LESS:.0%} of simulated sessions instead of 5% where one such column "
             "told as much as another feature. Show every feature, or leave it out of --features."

@@ -45,7 +45,7 @@ from evenodds.files import FORMULA_STARTS
 from evenodds.planning.power import detectable_asymmetry
 from evenodds.rows.labels import read_labels
 from evenodds.simulation.own_data import data_world
-from evenodds.validation import check_between, check_column, join_quoted
+from evenodds.validation import check_between, check_column, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,23 +145,18 @@ class Preview:
 FEW = 4
 
 
-def count(number: int, thing: str) -> str:
-    """Return ``1 toss-up`` or ``3 toss-ups``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def running_line(n_own: int, n_rows: int, preview: View, *, alone: bool = True) -> str:
     """Return how many toss-ups an expert found, and what could be detected with all of them.
 
     How many others found stays untold: an expert who knows may follow.
     """
     if n_own == 0:
-        return "No toss-up found yet; they will come."
-    found = f"{count(n_own, 'toss-up')} found so far."
+        return "No toss-up found yet."
+    found = f"{counted(n_own, 'toss-up')} found so far."
     if preview.state == "unavailable":
         return found
     if preview.state == "unknown":
-        return f"{found} What they can show is worked out as more come in."
+        return f"{found} What they can show appears here after a few more."
     if preview.asymmetry is None:
         return f"{found} That is not enough yet to find a difference of any size."
     return (
@@ -179,8 +174,8 @@ def opening_lines(session: "Session") -> list[str]:
     without = session.showing.n_without_picture(session.table, cases)
     if without:
         lines.append(
-            f"Warning: {without} of {len(cases)} cases name a picture that cannot be shown: it is "
-            f"not in {session.showing.folder}, larger than {LARGEST / 1e6:g} MB, or no picture."
+            f"Warning: no picture can be shown for {without} of {len(cases)} cases: what they name "
+            f"is not in {session.showing.folder}, larger than {LARGEST / 1e6:g} MB, or no picture."
         )
     return lines
 
@@ -194,27 +189,27 @@ def judgement_lines(known: Judgement) -> list[str]:
     """Return what the answers say about the experts' judgement."""
     lines = []
     if known.consistency is None:
-        lines.append("No toss-up has come back yet, so little is known of how surely it is one.")
+        lines.append("No toss-up was shown twice yet: how consistent answers are is not known.")
     else:
         again = round(known.consistency * known.n_repeats)
         lines.append(
-            f"{count(known.n_repeats, 'toss-up')} came back later; {again} "
+            f"Shown twice: {counted(known.n_repeats, 'toss-up')}, of which {again} "
             f"{'was' if again == 1 else 'were'} called a toss-up again."
         )
         if known.n_repeats >= FEW and known.consistency < 0.5:
             lines.append(
-                "Answers changed so often that they tell little: talk about what makes a case a "
-                "toss-up, and sit again."
+                "Answers changed so often that they tell little: discuss what makes a case a "
+                "toss-up, and repeat the session."
             )
     if known.agreement is not None:
         lines.append(
-            f"Of one expert's toss-ups, another expert saw {known.agreement:.0%} as one too."
+            f"Of one expert's toss-ups, others called {known.agreement:.0%} a toss-up too."
         )
     if known.toss_ups:
         widest = max(known.tolerance(toss_up) for toss_up in known.toss_ups)
         lines.append(
-            f"A toss-up is taken as known to ±{widest:.2f}, and all of them together to "
-            f"±{known.shared_tolerance:.2f}."
+            f"A toss-up is taken to be within ±{widest:.2f} of 1/2, and the error that all share "
+            f"within ±{known.shared_tolerance:.2f}."
         )
     return lines
 
@@ -275,11 +270,11 @@ class Session:
         """Return a name as its owner first wrote it; refuse what is none."""
         tidy = " ".join(name.split())
         if not tidy or not any(letter.isalnum() for letter in tidy):
-            raise InputError("Please write your name: a letter or a number at least.")
+            raise InputError("Please enter your name: at least one letter or number.")
         if len(tidy) > LONGEST_NAME:
-            raise InputError(f"Please write a name of at most {LONGEST_NAME} letters.")
+            raise InputError(f"Please enter a name of at most {LONGEST_NAME} characters.")
         if tidy[0] in FORMULA_STARTS or not tidy.isprintable() or set(tidy) & set("/\\?#"):
-            raise InputError("Please write your name without special signs.")
+            raise InputError("Please enter your name without special characters.")
         known = {other.casefold(): other for other in self.store.experts()}
         return known.get(tidy.casefold(), tidy)
 
@@ -346,14 +341,14 @@ class Session:
     def own_line(self, answered: list[Answer]) -> str:
         """Return what an expert has done, after the number of answers."""
         own = len(toss_ups(answered))
-        return f"named {count(own, 'toss-up') if own else 'no toss-ups'}"
+        return f"named {counted(own, 'toss-up') if own else 'no toss-ups'}"
 
     def closing(self) -> Closing:
         """Return what all answers so far amount to, in words."""
         found = self.judgement()
         n = len(found.toss_ups)
         missing = "" if n else "Without a toss-up there are no anchors to write yet."
-        return Closing(f"{count(n, 'toss-up')} found.", closing_lines(self.plan, found), missing)
+        return Closing(f"{counted(n, 'toss-up')} found.", closing_lines(self.plan, found), missing)
 
     def export(self) -> list[Path]:
         """Write the raw answers, and anchors where there are toss-ups; return what was written."""

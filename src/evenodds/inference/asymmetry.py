@@ -65,13 +65,13 @@ def check_columns(rows: Rows, method: str) -> None:
     )
 
 
-def _check_rarest(counted: Iterable[tuple[Any, float]], n_parameters: int, advice: str) -> None:
+def _check_rarest(found: Iterable[tuple[Any, float]], n_parameters: int, advice: str) -> None:
     """Refuse a label seen less often than there are parameters."""
-    label, count = min(counted, key=lambda pair: pair[1])
+    label, count = min(found, key=lambda pair: pair[1])
     if count < n_parameters:
         raise InputError(
-            f"only {count:g} rows are labelled {label!r}, fewer than the {n_parameters} "
-            f"parameters of {advice}, or use fewer columns."
+            f"label {label!r} has only {count:g} row{'' if count == 1 else 's'}, fewer than the "
+            f"{n_parameters} parameters of {advice}, or use fewer columns."
         )
 
 

@@ -50,7 +50,7 @@ from evenodds.inference.results import AsymmetryTestResult, Diagnostic, Sketch
 from evenodds.model.bent_curve import fit_free_rates
 from evenodds.model.noisy_fit import NoisyFit, index_counts
 from evenodds.rows.base import Rows
-from evenodds.validation import FloatArray, check_choice, signed
+from evenodds.validation import FloatArray, check_choice, counted, signed
 
 # A z this small rejects at no level in use.
 UNLIKELY_TO_REJECT = 1.2
@@ -289,8 +289,8 @@ def reason_to_withhold(
     """
     if null.is_step:
         return (
-            f"the fitted curve is a step, with about {null.here.transition:.0f} rows on its slope: "
-            "too few rows for so many columns and so much noise"
+            f"the fitted curve is a step, with about {counted(round(null.here.transition), 'row')} "
+            "on its slope: too few rows for so many columns and so much noise"
         )
     left = abs(z_there)
     if left < ROOT:

@@ -1,7 +1,7 @@
 """What was checked beside the test itself, each as a number and a plain sentence.
 
 None is acted upon in silence: they qualify a verdict, they never change it. Where a
-check needs a significance level it is 5 %.
+check needs a significance level it is 5%.
 
 A fit that has seen them fits them too well: it gives way to wrong anchors.
 """
@@ -33,7 +33,7 @@ from evenodds.model.noisy_likelihood import (
 from evenodds.model.softmax import ClassFit
 from evenodds.model.sums import chi_squared, symmetric_inverse
 from evenodds.rows.base import Rows, Span, name_column
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, counted
 
 LEVEL = 0.05
 # Below this a check that speaks of a wrong model or anchor is a reason for doubt.
@@ -107,7 +107,7 @@ def groups_check(rows: Rows) -> Diagnostic | None:
     verdict = ": too few for a variance by groups" if few else ""
     return Diagnostic(
         name="groups",
-        message=f"There are {rows.n_groups:,} groups{verdict}.",
+        message=f"Rows come in {counted(rows.n_groups, 'group')}{verdict}.",
         concern=few,
         statistic=float(rows.n_groups),
     )
@@ -201,8 +201,8 @@ def range_check(rows: Rows, points: FloatArray) -> Diagnostic:
         anchor, column = (int(places[0]) for places in np.nonzero(outside))
         name = name_column(rows.feature_names, column)
         message = (
-            f"{count} of {len(points)} anchors lie outside the range of the data (anchor "
-            f"{anchor + 1} in column {name}): there the curve is extrapolated."
+            f"Outside the range of the data: {count} of {counted(len(points), 'anchor')} (anchor "
+            f"{anchor + 1} in column {name}). There the curve is extrapolated."
         )
     return Diagnostic(
         name="range of the data", message=message, concern=count > 0, statistic=float(count)

@@ -301,7 +301,7 @@ class Local(Method):
     ----------
     bandwidth : float, optional
         How far around an anchor rows count, in spreads of the features (the half-width of
-        the middle 68 % of each). By default chosen by cross-validated likelihood, then
+        the middle 68% of each). By default chosen by cross-validated likelihood, then
         narrowed so that bias is small against the error.
     kernel : {"gaussian", "tricube"}
         How a row counts less with its distance. The Gaussian is cut at four bandwidths, the

@@ -102,7 +102,7 @@ def prior_test(
     Examples
     --------
     >>> import evenodds as eo
-    >>> result = eo.prior_test(120, 1000, prior=0.2)  # 12 % labelled positive, 20 % are
+    >>> result = eo.prior_test(120, 1000, prior=0.2)  # 12% labelled positive, 20% are
     >>> result.pvalue < 1e-9  # uniform noise would push the share up, not down
     True
     """

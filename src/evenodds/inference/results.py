@@ -253,7 +253,7 @@ class CurveBin:
     fitted, observed : float
         Share of positive labels that the curve with its plateaus expects, and that there is.
     low, high : float
-        95 % interval of the observed share.
+        95% interval of the observed share.
     n_rows : float
         Rows, counted with their weights.
     """

@@ -19,7 +19,7 @@ from evenodds.model.curve_shape import flattening_statistic
 from evenodds.model.logistic import Covariance, LogisticFit, fit_rows
 from evenodds.model.noisy_likelihood import NoisyPoint, small_sample
 from evenodds.rows.base import Rows
-from evenodds.validation import FloatArray, check_choice
+from evenodds.validation import FloatArray, check_choice, with_minus
 
 # A curve is called flattened below this p-value.
 FLATTENED_BELOW = 0.01
@@ -176,15 +176,16 @@ def check_anchors(anchors: Anchors, settings: Wald) -> None:
 def _curve_check(rows: Rows, fit: LogisticFit) -> Diagnostic:
     """Say whether the curve is flattened as by noise, which the plain curve cannot follow."""
     statistic = flattening_statistic(rows, fit)
+    z = with_minus(f"z = {statistic:.1f}")
     return doubt_check(
         "curve",
         statistic,
         float(ndtr(statistic)),
         doubt="The labels follow a curve flattened at its ends, as label noise makes it "
-        f"(z = {statistic:.1f}). The plain logistic curve of this test then moves even when both "
+        f"({z}). The plain logistic curve of this test then moves even when both "
         "classes are flipped equally often, unless rows lie evenly about the boundary; with rare "
         "positives or skewed features it rejects far too often.",
-        fine=f"No flattening of the curve such as noise makes was seen (z = {statistic:.1f}); "
+        fine=f"No flattening of the curve such as noise makes was seen ({z}); "
         "little noise may go unseen.",
         below=FLATTENED_BELOW,
     )

@@ -341,7 +341,7 @@ class LocalPosteriors:
     covariance, log_odds_covariance : array of shape (n_points, n_points)
         Of `posterior` and of `log_odds`: rows near two points correlate them.
     bandwidth : float
-        In spreads of the features (half-width of the middle 68 %).
+        In spreads of the features (half-width of the middle 68%).
     effective_rows : array of shape (n_points,)
         Rows that each fit rests on: ``(sum K)^2 / (1 + sum K^2)``, the 1 for the prior row.
     distinct_rows : array of shape (n_points,)

@@ -81,7 +81,7 @@ class Standard:
         weights: FloatArray | None = None,
         feature_names: tuple[str, ...] | None = None,
     ) -> "Standard":
-        """Measure columns by their median and the half-width of their middle 68 %.
+        """Measure columns by their median and the half-width of their middle 68%.
 
         For a normal column that is its standard deviation. A column that repeats one value
         so often that its middle has no width is measured by its standard deviation.
@@ -125,7 +125,7 @@ class Standard:
 
 
 def _middle(column: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the ends of a column's middle 68 % and its median, rows counted with weights."""
+    """Return the ends of a column's middle 68% and its median, rows counted with weights."""
     order = np.argsort(column)
     shares = np.cumsum(counts[order])
     places = np.searchsorted(shares, np.array(MIDDLE) * shares[-1])

@@ -19,7 +19,7 @@ from evenodds.errors import AnchorError
 from evenodds.model.newton import Evaluation
 from evenodds.model.sums import Scaling, Sums, WeightedGram, logits_there, shifted, weigh
 from evenodds.rows.base import Block, Rows, against, exactly, on_host, sampling_step
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, counted
 
 # Eigenvalues of V below this share of the largest are zero.
 ZERO_VARIANCE = 1e-10
@@ -117,7 +117,7 @@ def _solve_constraints(rows: FloatArray, values: FloatArray) -> tuple[FloatArray
         )
     if rank == n_parameters:
         raise AnchorError(
-            f"no straight boundary of {n_parameters - 1} features passes through all "
+            f"no straight boundary in {counted(n_parameters - 1, 'feature')} passes through all "
             f"{len(rows)} strict anchors, so nothing is left to fit. Give a tolerance, such as "
             "0.05, or fewer anchors."
         )

@@ -31,7 +31,7 @@ from evenodds.model.sums import ColumnMoments, counts_of, shifted, unshifted
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.rows.base import Block, Rows
 from evenodds.rows.read import read_data
-from evenodds.validation import FloatArray, check_choice, check_number, join_quoted
+from evenodds.validation import FloatArray, check_choice, check_number, counted, join_quoted
 
 Correction = Literal["backward", "forward", "costs"]
 
@@ -354,8 +354,9 @@ class LinearScore:
         n_features = len(self.coefficients) - 1
         if known.ndim != 2 or known.shape[1] != n_features:
             raise InputError(
-                f"points has shape {known.shape} but the score was fitted to {n_features} "
-                f"features: give an array of shape (n_points, {n_features})."
+                f"points has shape {known.shape} but the score was fitted to "
+                f"{counted(n_features, 'feature')}: give an array of shape (n_points, "
+                f"{n_features})."
             )
         return np.asarray(self.coefficients[0] + known @ self.coefficients[1:])
 

@@ -38,7 +38,7 @@ from evenodds.rows.base import (
 from evenodds.rows.labels import read_labels
 from evenodds.rows.memory import of_hugging_face
 from evenodds.rows.read import read_data
-from evenodds.validation import FloatArray, as_array, check_whole
+from evenodds.validation import FloatArray, as_array, check_whole, counted
 
 # A fit ends where no coefficient moves by more than this, on the scale of spreads.
 LAST_STEP = 1e-7
@@ -430,14 +430,15 @@ def _divided(
     rarest = int(min(labels.sum(), len(labels) - labels.sum()))
     if rarest < 2 * n_folds:
         raise InputError(
-            f"the rarer label has {rarest} rows but {n_folds} folds need at least {2 * n_folds}: "
-            "use fewer folds, or collect more of them."
+            f"the rarer label has {counted(rarest, 'row')} but {n_folds} folds need at least "
+            f"{2 * n_folds}: use fewer folds, or collect more of them."
         )
     divided = assign_folds(labels, n_folds, groups, rng)
     counts = np.bincount(2 * divided.astype(np.intp) + labels, minlength=2 * n_folds)
     if groups is not None and (counts.reshape(-1, 2).sum(axis=1) == 0).any():
         raise InputError(
-            f"groups has {int(groups.max()) + 1} groups but {n_folds} folds need at least one each."
+            f"groups has {counted(int(groups.max()) + 1, 'group')} but {n_folds} folds need at "
+            "least one each."
         )
     if (counts.reshape(-1, 2).max(axis=0) == counts.reshape(-1, 2).sum(axis=0)).any():
         raise InputError(

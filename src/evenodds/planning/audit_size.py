@@ -221,7 +221,7 @@ class AuditSize(Result):
     simulated_power : float or None
         Share of simulated audits that find it; None without simulation.
     simulated_interval : tuple of float or None
-        95 % interval of that share.
+        95% interval of that share.
     alpha, beta : float
         The flip rates to be found.
     prior : float or None

@@ -25,7 +25,7 @@ from evenodds.planning.question import (
     read_question,
     settled,
 )
-from evenodds.validation import check_between, signed
+from evenodds.validation import check_between, counted, signed
 
 Unknown = Literal["rows", "anchors", "asymmetry", "power"]
 Planning = TypeVar("Planning", bound=Callable[..., Any])
@@ -174,13 +174,12 @@ def _refuse_rows(
     tolerance = tolerance_for(question, noise, k, wanted)
     if tolerance is not None:
         remedies.append(f"a tolerance of at most {tolerance:.3g}")
-    known = f"known to +-{question.tolerance:g}"
+    known = f"known to ±{question.tolerance:g}"
     if question.shared_tolerance:
-        known += f" each and +-{question.shared_tolerance:g} together"
+        known += f" each and ±{question.shared_tolerance:g} together"
     raise InputError(
-        f"no number of rows reaches a power of {wanted:g}: with {k} anchor{'s' if k > 1 else ''} "
-        f"{known} the most is {ceiling:.2f}. It takes "
-        f"{', or '.join(remedies) or _last_resort(question)}."
+        f"no number of rows reaches a power of {wanted:g}: with {counted(k, 'anchor')} {known} the "
+        f"most is {ceiling:.2f}. It takes {', or '.join(remedies) or _last_resort(question)}."
     )
 
 

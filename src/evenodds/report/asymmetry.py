@@ -166,7 +166,7 @@ def python_call(result: AsymmetryTestResult) -> str:
     features = counted(result.n_features, "feature")
     comments = [f"# X: {result.n_rows:,} rows of {features}; y: their labels"]
     if result.n_anchors:
-        comments += [f"# points: the {result.n_anchors} toss-up cases", _anchors_call(result)]
+        comments += [f"# points: {counted(result.n_anchors, 'toss-up')}", _anchors_call(result)]
     arguments = [
         "X, y, anchors" if result.n_anchors else "X, y",
         f"method={_method(result)}",
@@ -275,7 +275,8 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
     sentences = [
         f"The {noun} lies {'outside' if outside else 'within'} its bar."
         if len(shown) == 1
-        else f"{outside} of {len(shown)} {noun}s lie outside their bar."
+        else f"{outside} of {len(shown)} {noun}s lie{'s' * (outside == 1)} outside "
+        f"{'its' if outside == 1 else 'their'} bar."
     ]
     if len(shown) < result.n_anchors:
         sentences.append(

@@ -6,6 +6,7 @@ from typing import Final
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.report import wording
 from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, SheetTable, View
+from evenodds.validation import counted
 
 DRAWN: Final = {"random": "at random", "true": "by true class", "given": "by given label"}
 TESTS: Final = {
@@ -89,8 +90,7 @@ def _independence(result: AuditTestResult) -> str:
 def _drawn(result: AuditTestResult) -> str:
     """Say how rows were drawn."""
     if result.by_chances:
-        steps = f"{result.n_strata} step{'s' * (result.n_strata != 1)}"
-        return f"with recorded chances, in {steps} of them"
+        return f"with recorded chances, in {counted(result.n_strata, 'step')} of them"
     if not result.strata:
         return DRAWN[result.sampled_by]
     return f"{DRAWN[result.sampled_by]} within {result.n_strata} strata"

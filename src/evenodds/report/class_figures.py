@@ -41,8 +41,8 @@ from evenodds.report.style import (
     one_panel,
     shade_margin,
 )
-from evenodds.report.wording import MOST_SHOWN, with_minus
-from evenodds.validation import signed
+from evenodds.report.wording import MOST_SHOWN
+from evenodds.validation import counted, signed, with_minus
 
 # Asymmetries smaller than this all look pale, so that noise does not look like a finding.
 LEAST_REACH = 0.1
@@ -278,7 +278,7 @@ def plan_figure(panel: Axes, plan: Plan, view: View | None = None) -> None:
         raise InputError("this plan has no number of rows to draw against: give --rows.")
     for place, k in enumerate(plan.anchor_numbers):
         shade = colormaps["viridis"](0.8 * (1 - place / max(len(plan.anchor_numbers) - 1, 1)))
-        label = f"{k} toss-up{'' if k == 1 else 's'}" if k else "no toss-ups"
+        label = counted(k, "toss-up") if k else "no toss-ups"
         powers = [some[place] for some in plan.powers]
         panel.plot(rows, powers, STYLES[place % len(STYLES)], color=shade, label=label)
     dot: Any = {"color": BLACK, "markersize": 6, "zorder": 3}

@@ -5,13 +5,8 @@ from typing import Final
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
 from evenodds.inference.multiclass.confusion_strata import ClassPair, StratifiedConfusionResult
 from evenodds.report.sheet import Assumption, Caption, Key, Sheet, SheetPicture, SheetTable, View
-from evenodds.report.wording import (
-    FLIPPED_INDEPENDENTLY,
-    explained,
-    show_interval,
-    show_pvalue,
-    with_minus,
-)
+from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_interval, show_pvalue
+from evenodds.validation import signed
 
 QUESTION: Final = "How were true classes turned into labels?"
 MEANINGS: Final = {
@@ -247,7 +242,7 @@ def _pairs_table(result: StratifiedConfusionResult, view: View) -> SheetTable:
     for pair in result.pairs:
         interval = result.asymmetry_interval(pair.first, pair.second, view.level)
         name = f"{pair.first} | {pair.second}"
-        gain, ends = with_minus(f"{pair.asymmetry:+.3f}"), show_interval(interval)
+        gain, ends = signed(pair.asymmetry), show_interval(interval)
         rows.append((name, gain, ends, show_pvalue(pair.pvalue), show_pvalue(pair.adjusted)))
     return SheetTable(
         title="What the first class gains from the second",

@@ -129,9 +129,11 @@ def _kept(result: ContourTestResult, reached: Noise, significance: float) -> str
     if reached == "uniform":
         return f"{kept}, at a rate of about {100 * (result.alpha + result.beta) / 2:.0f} in 100."
     interval = result.confidence_interval(1 - significance)
+    positive, negative = wording.show_label(result.positive), wording.show_label(result.negative)
     return (
-        f"{kept}: by the line, alpha = {result.alpha:.2f} and beta = {result.beta:.2f}, an "
-        f"asymmetry (beta − alpha) {wording.show_interval(interval)}."
+        f"{kept}: by the line, about {max(100 * result.alpha, 0):.0f} of every 100 true {positive} "
+        f"and {max(100 * result.beta, 0):.0f} of every 100 true {negative} are flipped, an "
+        f"asymmetry {wording.show_interval(interval)}."
     )
 
 

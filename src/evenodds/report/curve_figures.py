@@ -27,7 +27,8 @@ from evenodds.report.style import (
     one_panel,
     shade_margin,
 )
-from evenodds.report.wording import show_pvalue, with_minus
+from evenodds.report.wording import show_pvalue
+from evenodds.validation import counted, with_minus
 
 POINTS = 200
 # A z of this size speaks as clearly as any larger one.
@@ -204,7 +205,7 @@ def boundary_figure(panel: Axes, result: AsymmetryTestResult, view: View) -> Non
     panel.set_ylim(box[1])
     second = as_written(plane.second)
     if plane.n_others:
-        others = "1 other feature" if plane.n_others == 1 else f"{plane.n_others} other features"
+        others = counted(plane.n_others, "other feature")
         second = f"{second},\nwith {others} counted in its units"
     name_axes(panel, as_written(plane.first), second)
 

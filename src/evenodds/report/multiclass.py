@@ -17,7 +17,7 @@ from evenodds.report.sheet import (
     View,
     assumption,
 )
-from evenodds.validation import signed
+from evenodds.validation import counted, signed, with_minus
 
 
 def leaning_splits(result: MulticlassTestResult, view: View) -> list[SplitRecord]:
@@ -61,12 +61,12 @@ def multiclass_verdict(result: MulticlassTestResult, view: View) -> str:
     withheld = [record.name for record in result.splits if record.withheld is not None]
     if withheld:
         of_them = f"{len(withheld)} splits" if len(withheld) > 3 else ", ".join(withheld)
-        sentences.append(f"{wording.CANNOT_TELL} of {of_them}.")
+        sentences.append(f"{wording.CANNOT_TELL} about {of_them}.")
     untested = sum(bool(record.untested) for record in result.splits)
     if untested:
         n_all = len(result.splits)
         sentences.append(
-            f"{n_all - untested} of {n_all} splits were tested; nothing is known of the others."
+            f"Tested: {n_all - untested} of {n_all} splits; nothing is known about the others."
         )
     return " ".join(sentences)
 
@@ -108,7 +108,7 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
             shown += [
                 signed(record.asymmetry),
                 f"{signed(interval.low)} to {signed(interval.high)}",
-                f"{record.alpha:.3f} / {record.beta:.3f}",
+                with_minus(f"{record.alpha:z.3f} / {record.beta:z.3f}"),
                 f"{record.null_ratio:g} : 1",
                 f"{record.adjusted_pvalue:.2g}",
             ]
@@ -269,7 +269,8 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
 def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
     anchors = [c for r in result.tested for c in r.diagnostics if c.name == "anchors and curve"]
     contradicted = sum(check.concern for check in anchors)
-    seen = f"Toss-ups contradict each other in {contradicted} of {len(anchors)} splits."
+    several = counted(len(anchors), "split")
+    seen = f"Toss-ups contradict each other in {contradicted} of {several}."
     return [
         Assumption(wording.NOT_ON_FEATURES),
         Assumption(
@@ -292,7 +293,10 @@ def _python(result: MulticlassTestResult) -> str:
         "",
         f"# X, y: the {result.n_rows:,} rows and their labels",
         "anchors = {",
-        *(f"    {_key(result, r)}: eo.Anchors(...),  # {r.n_anchors} toss-ups" for r in asked[:8]),
+        *(
+            f"    {_key(result, r)}: eo.Anchors(...),  # {counted(r.n_anchors, 'toss-up')}"
+            for r in asked[:8]
+        ),
         *(["    ..."] if len(asked) > 8 else []),
         "}",
         f"result = eo.multiclass_test(X, y, anchors, scheme={result.scheme!r}{codes})",

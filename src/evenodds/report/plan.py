@@ -8,7 +8,7 @@ from evenodds.planning.plan import Plan, RowsRange
 from evenodds.report.audit import DRAWN
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
 from evenodds.simulation.rejection import RejectionRate
-from evenodds.validation import signed
+from evenodds.validation import counted, signed
 
 # A formula this close to all of the simulation's interval is said to agree with it.
 CLOSE = 0.08
@@ -108,7 +108,7 @@ def _answer(plan: Plan) -> str:
 
 
 def _toss_ups(plan: Plan) -> str:
-    return f"{plan.n_anchors} toss-up{'' if plan.n_anchors == 1 else 's'}"
+    return counted(plan.n_anchors, "toss-up")
 
 
 def plan_verdict(plan: Plan) -> str:
@@ -201,8 +201,8 @@ def _known_to(plan: Plan) -> str:
     """Say how well the anchors are known."""
     if plan.tolerance == 0 and plan.shared_tolerance == 0:
         return " (strict)"
-    together = f"+-{plan.shared_tolerance:g}" if plan.shared_tolerance else "exactly"
-    return f" known to +-{plan.tolerance:g} each and {together} together"
+    together = f"±{plan.shared_tolerance:g}" if plan.shared_tolerance else "exactly"
+    return f" known to ±{plan.tolerance:g} each and {together} together"
 
 
 def _show(rate: RejectionRate) -> str:

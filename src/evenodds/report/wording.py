@@ -13,7 +13,7 @@ from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import AsymmetryTestResult, Profiled
 from evenodds.planning.achieved_power import could_have_found
 from evenodds.report.sheet import Caption, Key, SheetPicture, View
-from evenodds.validation import counted, signed
+from evenodds.validation import counted, signed, with_minus
 
 # A label longer than this is cut in sentences; the table of settings has it whole.
 LONGEST_LABEL: Final = 60
@@ -38,10 +38,10 @@ def verdict(result: Profiled, significance: float = 0.05) -> str:
             sentences.append(DOUBTED)
     elif leans_away(result, significance):
         sentences = [
-            f"Not that way round ({show_pvalue(result.pvalue)}): {_asked_about(result)}, but the "
+            f"Not that way round ({show_pvalue(result.pvalue)}): {_asked_about(result)}; the "
             "labels lean the other way.",
-            f"Asymmetries (beta − alpha) {show_interval(interval)} fit them; a two-sided test says "
-            "whether equal flips do.",
+            _size(result, interval),
+            "A two-sided test would say whether equal flips are ruled out.",
         ]
     else:
         sentences = [
@@ -156,11 +156,6 @@ def interval_in_full(interval: ConfidenceInterval) -> str:
     return f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"
 
 
-def with_minus(number: str) -> str:
-    """Write a negative number with a minus sign, not a hyphen."""
-    return number.replace("-", "−")
-
-
 def show_label(label: object) -> str:
     """Write a label as it would be typed, a very long one cut."""
     written = repr(label)
@@ -188,16 +183,17 @@ def _size(result: Profiled, interval: ConfidenceInterval) -> str:
     if _overstates(result):
         return ""  # the plain curve's estimate overstates the asymmetry of noisy labels
     more, less = flipped_more(result)
-    if result.statistic < 0:
-        few, many, bounded = -interval.high, -interval.low, not interval.low_is_limit
-    else:
-        few, many, bounded = interval.low, interval.high, not interval.high_is_limit
-    if few < 0.005:
+    sign = -1 if result.statistic < 0 else 1
+    ends = (interval.low, interval.low_is_limit), (interval.high, interval.high_is_limit)
+    (few, no_least), (many, no_most) = ends[::sign]
+    few, many = 100 * sign * few, 100 * sign * many
+    if (no_least and no_most) or (few < 0.5 and not no_least):
         return ""  # nothing to count: the interval reaches down to none
-    count = f"{100 * few:.0f} to {100 * many:.0f}" if bounded else f"at least {100 * few:.0f}"
+    count = f"at least {few:.0f}" if no_most else f"{few:.0f} to {many:.0f}"
+    count = f"at most {many:.0f}" if no_least else count
     if result.alpha is None or result.beta is None:
-        return f"Of every 100, about {count} more true {more} are flipped than true {less}."
-    rates = (100 * result.alpha, 100 * result.beta)[:: 1 if result.statistic < 0 else -1]
+        return f"Of every 100, {count} more true {more} are flipped than true {less}."
+    rates = (100 * result.alpha, 100 * result.beta)[::-sign]
     return (
         f"Of every 100 that are truly {more}, about {_are(rates[0])} labelled {less}; of every "
         f"100 truly {less}, about {_are(rates[1])} labelled {more}. The difference is {count} in "
@@ -257,12 +253,11 @@ def leans_away(result: Profiled, significance: float) -> bool:
 
 
 def _asked_about(result: Profiled) -> str:
-    """Say what a one-sided test was asked, as what it has not shown."""
+    """Say what a one-sided test was asked."""
     asked = (result.negative, result.positive)
     more, less = asked if result.alternative == "greater" else asked[::-1]
     return (
-        f"{show_label(more)} is not shown to be flipped more often than {show_label(less)}, as "
-        "was asked"
+        f"the test asked whether {show_label(more)} is flipped more often than {show_label(less)}"
     )
 
 

@@ -15,7 +15,7 @@ from evenodds.rows.base import Block, Encoding, Rows
 from evenodds.rows.memory import read_features
 from evenodds.rows.open_table import TEXT, map_npy, open_table
 from evenodds.rows.tables import Table, as_numpy, is_missing_in, kind_of
-from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, counted, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,8 @@ def anchor_table(source: Any) -> "pa.Table":
     from pyarrow import compute
 
     table = whole(open_table(source))
-    if Path(source).suffix.lower() not in TEXT:
+    first = source if isinstance(source, (str, Path)) else source[0]
+    if Path(first).suffix.lower() not in TEXT:
         return table
     for place, part in enumerate(table.schema):
         if kind_of(part.type) == "text":
@@ -90,8 +91,8 @@ def read_points(points: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
         row, column = (int(places[0]) for places in np.nonzero(bad))
         where = repr(names[column]) if names is not None else column
         raise AnchorError(
-            f"anchors has {int(bad.sum())} missing or infinite value(s), the first at anchor "
-            f"{row + 1}, column {where}: an anchor needs every feature."
+            f"anchors has {counted(int(bad.sum()), 'missing or infinite value')}, the first at "
+            f"anchor {row + 1}, column {where}: an anchor needs every feature."
         )
     return matrix, names
 
@@ -122,8 +123,8 @@ def _encoded(given: "pa.Table", encoding: Encoding) -> FloatArray:
         missing = is_missing_in(batch.column(name))
         if missing.any():
             raise AnchorError(
-                f"anchors has {int(missing.sum())} missing value(s) in column {name!r}, the first "
-                f"at anchor {int(np.argmax(missing)) + 1}: an anchor needs every feature."
+                f"anchors has {counted(int(missing.sum()), 'missing value')} in column {name!r}, "
+                f"the first at anchor {int(np.argmax(missing)) + 1}: an anchor needs every feature."
             )
     try:
         features = encoding.features(batch, "anchors")
@@ -184,11 +185,11 @@ def refuse_holes(table: "pa.Table", columns: Sequence[str], called: object) -> N
     for name in columns:
         missing = is_missing_in(table[name].combine_chunks())
         if missing.any():
-            count = int(missing.sum())
+            count = counted(int(missing.sum()), "missing value")
             raise AnchorError(
-                f"column {name!r} of {called} has {count} missing value{'s' if count > 1 else ''}, "
-                f"the first at anchor {int(np.argmax(missing)) + 1} of {len(missing)}: fill it in, "
-                "or leave that anchor out."
+                f"column {name!r} of {called} has {count}, the first at anchor "
+                f"{int(np.argmax(missing)) + 1} of {len(missing)}: fill it in, or leave that "
+                "anchor out."
             )
 
 

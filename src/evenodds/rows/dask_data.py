@@ -37,7 +37,7 @@ from evenodds.rows.open_table import (
 )
 from evenodds.rows.table_rows import Reading, learn
 from evenodds.rows.tables import MemoryPart, Table, kind_of, plain_array, rows_in_a_batch
-from evenodds.validation import as_array
+from evenodds.validation import as_array, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -194,7 +194,7 @@ def _checked_array(X: Any) -> Any:
     """Return a Dask array of numbers, cut between rows only."""
     if X.ndim != 2:
         advice = "; for one feature use X.reshape(-1, 1)" if X.ndim == 1 else ""
-        raise InputError(f"X has {X.ndim} dimension(s) but must have 2{advice}.")
+        raise InputError(f"X has {counted(X.ndim, 'dimension')} but must have 2{advice}.")
     if type(X._meta) is not np.ndarray:  # a masked array is one too, but hides values
         raise InputError(
             f"X is made of {type(X._meta).__name__} blocks: turn them into NumPy arrays, with "

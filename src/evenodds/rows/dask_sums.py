@@ -36,7 +36,7 @@ from evenodds.rows.table_rows import (
     blocks_of,
 )
 from evenodds.rows.tables import Part, Progress, Table, V, batches_of, in_runs
-from evenodds.validation import MOST_WORKERS, check_whole
+from evenodds.validation import MOST_WORKERS, check_whole, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,9 +163,8 @@ def _clear_when_lost(of: str) -> Iterator[None]:
     except distributed.KilledWorker as error:
         n_killed = error.allowed_failures + 1
         raise ClusterError(
-            f"{of} could not be read: one part of it killed {n_killed} "
-            f"worker{'s' if n_killed > 1 else ''}, most likely for want of memory. Give them "
-            "more, or cut the data into smaller parts."
+            f"{of} could not be read: one part of it killed {counted(n_killed, 'worker')}, most "
+            "likely for want of memory. Give them more, or cut the data into smaller parts."
         ) from None
     except (CancelledError, CommClosedError) as error:
         raise ClusterError(

@@ -22,6 +22,7 @@ from evenodds.rows.base import (
 )
 from evenodds.rows.labels import Labels, label_column, read_labels
 from evenodds.rows.memory import MemoryRows, check_length, drawn, read_groups, weights_of_labels
+from evenodds.validation import counted
 
 # Most numbers in a block on a device (1 GiB in double precision), and the share of its free
 # memory that a block and what is made of it may take.
@@ -136,7 +137,7 @@ def read_tensors(X: Any, parts: dict[str, Any], positive: Any) -> DeviceRows:
     """Check rows on a device and return them as rows that are summed there."""
     features = _tensor(X)
     if features.ndim != 2:
-        raise InputError(f"X has {features.ndim} dimension(s) but must have 2.")
+        raise InputError(f"X has {counted(features.ndim, 'dimension')} but must have 2.")
     if features.is_complex():
         raise InputError("X holds complex numbers: give real ones.")
     if features.shape[1] == 0:

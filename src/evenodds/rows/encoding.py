@@ -22,7 +22,7 @@ from evenodds.rows.tables import (
     text_array,
     texts,
 )
-from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
+from evenodds.validation import FloatArray, check_column, counted, join_quoted, near_misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -223,7 +223,7 @@ def learn_columns(table: Table, names: Sequence[str], selection: Selection) -> C
 def _notice(name: str, levels: tuple[str, ...]) -> str:
     others = len(levels) - 1
     return (
-        f"Column {name!r} holds text: {others} 0/1 column{'s' if others > 1 else ''} for its "
+        f"Column {name!r} holds text: {counted(others, '0/1 column')} for its "
         f"levels beside the reference {levels[0]!r}."
     )
 

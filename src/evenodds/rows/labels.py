@@ -26,7 +26,7 @@ from evenodds.rows.tables import (
     plain_array,
     text_array,
 )
-from evenodds.validation import FloatArray, as_array, join_quoted
+from evenodds.validation import FloatArray, as_array, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,7 +170,7 @@ def _two_labels(values: NDArray[Any], name: str) -> tuple[Any, Any]:
         shown = join_quoted([plain(label) for label in labels], limit=5)
         raise InputError(
             f"{name} has {len(labels)} distinct labels ({shown}) but this test needs 2: "
-            "keep the rows of two of them, or use multiclass_test."
+            "keep the rows of two of them, or use multiclass_test (evenodds multiclass)."
         )
     return labels[0], labels[1]
 
@@ -218,7 +218,7 @@ def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
 def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     count, first = int(missing.sum()), int(np.argmax(missing))
     raise InputError(
-        f"{name} has {count} missing value{'s' if count > 1 else ''}, the first in row {first}: "
+        f"{name} has {counted(count, 'missing value')}, the first in row {first}: "
         "drop the rows without a label."
     )
 

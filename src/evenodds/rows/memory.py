@@ -23,7 +23,7 @@ from evenodds.rows.labels import (
     read_labels,
 )
 from evenodds.rows.tables import as_numpy, kind_of, refuse_repeated
-from evenodds.validation import FloatArray, as_array, check_vector, refuse_inexact
+from evenodds.validation import FloatArray, as_array, check_vector, counted, refuse_inexact
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -161,7 +161,7 @@ def read_features(X: Any, name: str) -> Features:
         raise InputError(f"{name} has rows of different lengths: give a rectangle.") from None
     if array.ndim != 2:
         advice = f"; for one feature use {name}.reshape(-1, 1)" if array.ndim == 1 else ""
-        raise InputError(f"{name} has {array.ndim} dimension(s) but must have 2{advice}.")
+        raise InputError(f"{name} has {counted(array.ndim, 'dimension')} but must have 2{advice}.")
     if array.dtype.kind in "mM":
         raise InputError(
             f"{name} holds dates or times: turn them into numbers first, such as days since a "
@@ -293,14 +293,14 @@ def read_groups(groups: ArrayLike, n_rows: int, *, whose: str = "") -> tuple[Int
     values = as_labels(groups, "groups")
     if values.shape != (n_rows,):
         raise InputError(
-            f"groups has shape {values.shape} but {whose or f'X has {n_rows} rows'}: give one "
+            f"groups has shape {values.shape} but {whose or f'X has {n_rows:,} rows'}: give one "
             "group a row."
         )
     if values.dtype.kind in "fO":
         missing = np.fromiter(map(is_missing, values.tolist()), bool, n_rows)
         if missing.any():
             raise InputError(
-                f"groups has {int(missing.sum())} missing value(s), the first in row "
+                f"groups has {counted(int(missing.sum()), 'missing value')}, the first in row "
                 f"{int(np.argmax(missing))}: give every row its group."
             )
     if values.dtype == object:  # of any type, so number them as they come instead of sorting
@@ -380,7 +380,9 @@ def as_column(values: Any, name: str) -> "pa.Array":
 def check_length(values: Any, name: str, n_rows: int) -> None:
     """Refuse labels and the like of another length than X."""
     if len(values) != n_rows:
-        raise InputError(f"X has {n_rows} rows but {name} has {len(values)}: give one value a row.")
+        raise InputError(
+            f"X has {counted(n_rows, 'row')} but {name} has {len(values):,}: give one value a row."
+        )
 
 
 def free_name(wanted: str, taken: tuple[str, ...]) -> str:

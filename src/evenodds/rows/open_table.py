@@ -213,6 +213,7 @@ ROUNDED = "exact double"
 # What every message on a row of a text file says.
 COUNTED = "counted from 1 after the header"
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+RENAMED = {",": "Rename it .csv", "\t": "Rename it .tsv"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +297,8 @@ class TextFile:
         if len(names) == 1 and others:
             raise InputError(
                 f"{self.name} has one column only, {names[0]!r}: it seems to be separated by "
-                f"{SEPARATORS[others[0]]}, but its kind says {SEPARATORS[self.delimiter]}. Save it "
-                f"with {SEPARATORS[self.delimiter]}, or rename it .tsv if it has tabs."
+                f"{SEPARATORS[others[0]]}, but its kind says {SEPARATORS[self.delimiter]}. "
+                f"{RENAMED.get(others[0], 'Save it with commas, and with decimal points')}."
             )
 
 
@@ -485,7 +486,9 @@ def _readable(path: Path) -> Path:
             "from Python."
         )
     if path.suffix.lower() not in READERS:
-        raise InputError(f"{path} is not a table: {_needed()}")
+        sheet = path.suffix.lower() in (".xlsx", ".xls", ".ods")
+        what = "a spreadsheet: save its sheet as .csv, or" if sheet else "not a table:"
+        raise InputError(f"{path} is {what} {_needed()}")
     if not path.is_file():
         raise InputError(f"there is no file {path}.")
     return path

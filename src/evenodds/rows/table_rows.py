@@ -38,7 +38,7 @@ from evenodds.rows.tables import (
     kind_of,
     read_marks,
 )
-from evenodds.validation import FloatArray, check_column, join_quoted
+from evenodds.validation import FloatArray, check_column, counted, join_quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -274,7 +274,7 @@ def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple
         if name in facts.missing:
             first, count = facts.missing[name]
             raise InputError(
-                f"column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first "
+                f"column {name!r} has {counted(count, 'missing value')}, the first "
                 f"in {table.place(first)}: {advice}{table.advice_on_missing}."
             )
     if facts.wrong_weight is not None:

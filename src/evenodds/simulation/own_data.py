@@ -14,7 +14,7 @@ from evenodds.rows.base import Rows, refuse_missing
 from evenodds.rows.memory import read_features, read_rows, shape_of
 from evenodds.rows.read import read_data
 from evenodds.simulation.world import LinearIndex, World
-from evenodds.validation import FloatArray, check_vector
+from evenodds.validation import FloatArray, check_vector, counted
 
 # Anchors are sought among this share of the rows, those nearest the boundary.
 NEAR_SHARE = 0.1
@@ -162,7 +162,8 @@ def _matrix(X: Any) -> FloatArray:
     n_rows, n_features = shape_of(read_features(X, "X"))
     if n_rows < 2 or n_features == 0:
         raise InputError(
-            f"X has {n_rows} rows and {n_features} columns: a world needs some of both."
+            f"X has {counted(n_rows, 'row')} and {counted(n_features, 'column')}: a world needs "
+            "more."
         )
     rows = read_rows(X, np.arange(n_rows) % 2)
     refuse_missing(rows)
@@ -174,8 +175,9 @@ def _read_coefficients(values: ArrayLike | None, n_features: int) -> FloatArray:
     curve = np.asarray(values)
     if curve.shape != (n_features + 1,):
         raise InputError(
-            f"coefficients has {curve.size} values but X has {n_features} columns: give the "
-            f"intercept first and a slope for each column, {n_features + 1} in all."
+            f"coefficients has {counted(curve.size, 'value')} but X has "
+            f"{counted(n_features, 'column')}: give the intercept first and a slope for each "
+            f"column, {n_features + 1} in all."
         )
     curve = check_vector(curve, "coefficients", len(curve), "parameter", one_for_all=False)
     if not curve[1:].any():

@@ -133,7 +133,7 @@ class RejectionRate:
     rate : float
         Share of the runs that rejected; a run whose test could not be done did not reject.
     low, high : float
-        Wilson interval for it, at 95 %.
+        Wilson interval for it, at 95%.
     rejections, runs, failures : int
         The counts behind it; failures are runs whose test could not be done.
     significance : float

@@ -186,7 +186,7 @@ class World:
         beyond = self._beyond(tolerance + shared_tolerance)
         if len(beyond):
             raise InputError(
-                f"toss-ups known to +-{tolerance + shared_tolerance:g} are too vague for world "
+                f"toss-ups known to ±{tolerance + shared_tolerance:g} are too vague for world "
                 f"{self.name!r}, which has no case of posterior {float(beyond[-1]):g}: use a "
                 "smaller tolerance."
             )

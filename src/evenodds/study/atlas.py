@@ -108,7 +108,7 @@ def run_task(task: AtlasTask) -> FloatArray:
     return np.stack([leans, np.where(failed, np.nan, rejected)])
 
 
-# A level whose interval lies above this is no level of 5 %.
+# A level whose interval lies above this is no level of 5%.
 HELD: Final = 0.08
 
 Key = tuple[str, str, int, int]
@@ -194,13 +194,13 @@ class Shading:
 
 @in_house_style
 def level_figure(atlas: Columns) -> Figure:
-    """Draw how often each method rejects uniform noise, which it should in 5 % of the runs.
+    """Draw how often each method rejects uniform noise, which it should in 5% of the runs.
 
     Of the flip rates in the atlas, which must be of one tolerance, each cell shows the worst.
 
     Notes
     -----
-    Purple rejects too rarely, orange too often. A frame marks a cell whose 95 % Wilson interval
+    Purple rejects too rarely, orange too often. A frame marks a cell whose 95% Wilson interval
     lies above 0.08; a hatched cell was not run.
     """
     columns = under_uniform_noise(atlas)
@@ -213,7 +213,7 @@ def level_figure(atlas: Columns) -> Figure:
     return _draw(
         arrange(columns, levels_not_held(columns)),
         shading,
-        f"Level: {rates} % of both classes flipped, {_anchors_of(columns)}",
+        f"Level: {rates}% of both classes flipped, {_anchors_of(columns)}",
         "Share of runs that rejected; nominal 0.05. "
         f"Framed: surely above {HELD:g}. Hatched: not run.",
     )
@@ -226,7 +226,7 @@ def power_heatmap_figure(atlas: Columns, noise: ClassConditionalNoise) -> Figure
     Notes
     -----
     Rejections of a method that also rejects uniform noise are no power. Where the atlas, which must
-    be of one tolerance, shows that (a level whose 95 % Wilson interval lies above 0.08) the cell is
+    be of one tolerance, shows that (a level whose 95% Wilson interval lies above 0.08) the cell is
     framed.
     """
     columns = kept(atlas, (atlas["alpha"] == noise.alpha) & (atlas["beta"] == noise.beta))
@@ -234,7 +234,7 @@ def power_heatmap_figure(atlas: Columns, noise: ClassConditionalNoise) -> Figure
     return _draw(
         arrange(columns, levels_not_held(under_uniform_noise(atlas))),
         shading,
-        f"Power: {100 * noise.alpha:g} % of positives and {100 * noise.beta:g} % of negatives "
+        f"Power: {100 * noise.alpha:g}% of positives and {100 * noise.beta:g}% of negatives "
         f"flipped, {_anchors_of(columns)}",
         "Share of runs that rejected. Framed: rejects uniform noise too. Hatched: not run.",
     )

@@ -77,8 +77,8 @@ def noisy_boundary(noise: ClassConditionalNoise, positive_share: float = 0.5) ->
 
 
 def in_words(noise: ClassConditionalNoise) -> str:
-    """Name the two flip rates, as in "40 % of +, 10 % of −"."""
-    return f"{100 * noise.alpha:g} % of +, {100 * noise.beta:g} % of −"
+    """Name the two flip rates, as in "40% of +, 10% of −"."""
+    return f"{100 * noise.alpha:g}% of +, {100 * noise.beta:g}% of −"
 
 
 @in_house_style
@@ -92,7 +92,7 @@ def densities_figure(*, class_conditional: ClassConditionalNoise = CLASS_CONDITI
     """
     titles = [
         "Clean labels",
-        f"{100 * UNIFORM.rate:g} % of both flipped",
+        f"{100 * UNIFORM.rate:g}% of both flipped",
         f"{in_words(class_conditional)} flipped",
     ]
     figure, axes = new_figure(2, 3, height=4.2, share_x=True, share_y="row")
@@ -164,7 +164,7 @@ def boundary_figure(*, seed: int = 0, n_rows: int = 50_000) -> Figure:
     """Draw the boundaries fitted to clean and to noisy labels, in two worlds.
 
     With equally common classes the features lie evenly about the boundary, so uniform noise
-    leaves a fitted boundary in place and class-conditional noise moves it. With 15 % positives
+    leaves a fitted boundary in place and class-conditional noise moves it. With 15% positives
     uniform noise moves it too: plain logistic regression cannot follow a posterior that levels
     off inside 0 and 1, and the paper's test takes that for class-conditional noise.
 
@@ -177,7 +177,7 @@ def boundary_figure(*, seed: int = 0, n_rows: int = 50_000) -> Figure:
     """
     fitted = [
         (CLEAN, CLEAN_LINE),
-        (UNIFORM, Line(f"fitted, {100 * UNIFORM.rate:g} % of labels flipped", BLUE, "--")),
+        (UNIFORM, Line(f"fitted, {100 * UNIFORM.rate:g}% of labels flipped", BLUE, "--")),
         (CLASS_CONDITIONAL, Line(f"fitted, {in_words(CLASS_CONDITIONAL)} flipped", RED, "-.")),
     ]
     figure, axes = new_figure(1, 2, height=4.1, share_x=True, share_y=True)
@@ -192,7 +192,7 @@ def boundary_figure(*, seed: int = 0, n_rows: int = 50_000) -> Figure:
             draw_boundary(panel, fit.log_odds, line)
         panel.set(xlabel="First feature", aspect="equal")
     axes[0, 0].set(ylabel="Second feature", xlim=(-REACH, REACH), ylim=(-REACH, REACH))
-    letter_panels(axes, ["Equally common classes", f"{100 * RARE_SHARE:g} % positives"])
+    letter_panels(axes, ["Equally common classes", f"{100 * RARE_SHARE:g}% positives"])
     add_legend(figure, [TRUE_LINE, *(line for _, line in fitted)])
     return figure
 
@@ -365,7 +365,7 @@ def restored_figure(*, seed: int = 0, n_rows: int = 5000, runs: int = 12) -> Fig
     """Draw boundaries of least logistic loss, as it is and corrected, for repeated samples.
 
     Uniform noise above, class-conditional noise below; equally common classes on the left,
-    15 % positives on the right. Every sample gives a line of either kind.
+    15% positives on the right. Every sample gives a line of either kind.
 
     Parameters
     ----------
@@ -397,8 +397,8 @@ def restored_figure(*, seed: int = 0, n_rows: int = 5000, runs: int = 12) -> Fig
         panel.set_ylabel("Second feature")
     for panel in axes[1]:
         panel.set_xlabel("First feature")
-    worlds = ("Even classes", f"{100 * RARE_SHARE:g} % positives")
-    noises = (f"{100 * UNIFORM.rate:g} % of both", in_words(CLASS_CONDITIONAL))
+    worlds = ("Even classes", f"{100 * RARE_SHARE:g}% positives")
+    noises = (f"{100 * UNIFORM.rate:g}% of both", in_words(CLASS_CONDITIONAL))
     letter_panels(axes, [f"{world}, {noise} flipped" for noise in noises for world in worlds])
     add_legend(figure, [TRUE_LINE, PLAIN_LINE, CORRECTED_LINE])
     return figure

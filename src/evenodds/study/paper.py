@@ -66,7 +66,7 @@ def grid_figure(columns: Columns, *, test: str = "wald") -> Figure:
 
     Notes
     -----
-    Boxes span the middle half of the p-values, whiskers run from the 5 % to the 95 % quantile,
+    Boxes span the middle half of the p-values, whiskers run from the 5% to the 95% quantile,
     so whatever lies outside is a tenth of the runs. Under uniform noise p-values are uniform:
     the box should span 1/4 to 3/4.
     """
@@ -133,7 +133,7 @@ def _name_panels(axes: NDArray[Any], sizes: Sequence[int], tolerances: Sequence[
 def _name_figure(figure: Figure, alpha: float, beta: float, test: str) -> None:
     """Write the title and the legend."""
     figure.suptitle(
-        f"Test {test!r}: {100 * alpha:g} % of positives and {100 * beta:g} % of negatives "
+        f"Test {test!r}: {100 * alpha:g}% of positives and {100 * beta:g}% of negatives "
         f"mislabelled (α = {alpha:.2f}, β = {beta:.2f})"
     )
     boxes = [
@@ -144,7 +144,7 @@ def _name_figure(figure: Figure, alpha: float, beta: float, test: str) -> None:
         Line2D([], [], color=RED, linewidth=0.9, linestyle="--", label="p = 0.10"),
         Line2D([], [], color=BLUE, linewidth=0.9, label="p = 0.05"),
     ]
-    whiskers = Line2D([], [], color=GREY, linewidth=0.7, label="5 % to 95 % of runs")
+    whiskers = Line2D([], [], color=GREY, linewidth=0.7, label="5% to 95% of runs")
     figure.legend(
         handles=[*boxes, whiskers, *lines], loc="outside lower center", ncols=5, handlelength=1.6
     )
@@ -454,7 +454,7 @@ def run_paper_study(
 
 
 def rejection_rates(table: dict[str, Any]) -> dict[str, Any]:
-    """Return how often p-values fall below 5 % and 10 %, for every setting of a grid."""
+    """Return how often p-values fall below 5% and 10%, for every setting of a grid."""
     import pyarrow as pa
 
     below = {

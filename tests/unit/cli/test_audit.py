@@ -274,7 +274,7 @@ def test_an_audit_beside_a_test_has_no_holes(command, beside):
     (beside / "holes.csv").write_text("true,given\nyes,yes\n,no\n", encoding="utf-8")
     done = command(f"test {beside}/rows.csv --label label --audit {beside}/holes.csv")
     assert done.exit_code == 2
-    assert "holes.csv has 1 rows without a true label: leave them out" in done.stderr
+    assert "holes.csv has 1 row without a true label: list audited rows alone" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -463,7 +463,7 @@ def test_truths_of_rows_that_were_not_drawn_are_refused(scored, command, tmp_pat
     rows.to_csv(tmp_path / "rows.csv", index=False)
     done = command(f"audit {tmp_path}/rows.csv {WITHIN} --cases {scored}/cases.json --scores score")
     assert done.exit_code == 2
-    assert "rows have a true label but were not drawn" in done.stderr
+    assert "rows not drawn: keep the true labels" in done.stderr
 
 
 def test_a_share_is_corrected_from_all_rows(folder, command):

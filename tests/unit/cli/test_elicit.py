@@ -116,7 +116,7 @@ def test_the_start_warns_of_what_experts_see_beyond_the_test(script, plan, tmp_p
     server.stdout.readline()
     server.send_signal(signal.SIGINT)
     said, told = server.communicate(timeout=30)
-    warning = "Warning: experts are shown 'dose', which the test does not go by."
+    warning = "Warning: experts are shown 'dose', which the test does not use."
     assert told.startswith("Reading the data and choosing cases ...\n" + warning)
     assert f"  {warning}" in said
 

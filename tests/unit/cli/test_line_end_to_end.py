@@ -107,9 +107,7 @@ def test_from_a_file_to_a_verdict(world, command, page, tmp_path):
     interval = found["confidence_interval"]
     assert interval["low"] < 0.32 < interval["high"]
     notes = {one["name"]: one["message"] for one in found["diagnostics"]}
-    assert (
-        notes["repeats"] == "3 cases were judged twice; the two answers differ by 0.00 on average."
-    )
+    assert notes["repeats"] == "Judged twice: 3 cases. The two answers differ by 0.00 on average."
     written = command(test, f"--report {tmp_path}/r.html --gate reject")
     assert written.exit_code == 1
     assert "judged twice" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -34,9 +34,14 @@ def plain(table):
     return table[["age", "dose", "diagnosis"]].copy()
 
 
-def test_a_file_of_another_kind(says, anchors, tmp_path):
-    text = "rows.xlsx is not a table: give one of '.csv', '.tsv', '.txt', '.parquet', '.pq', '.fea"
+def test_a_spreadsheet(says, anchors, tmp_path):
+    text = "rows.xlsx is a spreadsheet: save its sheet as .csv, or give one of '.csv', '.tsv', '.t"
     says(text, "test", tmp_path / "rows.xlsx", "--label y", anchors)
+
+
+def test_a_file_of_no_table(says, anchors, tmp_path):
+    text = "rows.sav is not a table: give one of '.csv', '.tsv', '.txt', '.parquet', '.pq', '.fea"
+    says(text, "test", tmp_path / "rows.sav", "--label y", anchors)
 
 
 def test_a_file_that_is_not_there(says, anchors, tmp_path):
@@ -124,9 +129,8 @@ def test_two_sources_of_anchors(says, other_table, plain):
 
 def test_no_anchors(says, files):
     arguments = ["test", files / "plain.csv", "--label", "diagnosis", "--method", "wald"]
-    says(
-        "--method wald needs toss-up cases: give --anchors FILE or --anchor-column COL.", *arguments
-    )
+    text = "--method wald needs toss-up cases: give --anchors FILE or --anchor-column COL; evenodds"
+    says(text, *arguments)
 
 
 def test_an_anchor_file_that_is_not_there(says, files, tmp_path):

@@ -174,7 +174,7 @@ def test_a_missing_feature_is_named_with_its_file(command, folder, tmp_path):
          "rows.csv has no column 'knid'; did you mean 'kind'"),
         ("--label kind --anchors {folder}/rows.csv", "rows.csv has no column 'between'"),
         ("--label kind --anchors {folder}/pairs.csv --features size,tail", "no column 'tail'"),
-        ("--label kind --anchors {folder}/audit.csv --between true", "no column 'size', which"),
+        ("--label kind --anchors {folder}/codes.csv --between kind", "no column 'size', which"),
         ("--label kind --anchors {folder}/rests.csv", "which is not two sides"),
         ("--label kind --anchors {folder}/pairs.csv --codes {folder}/audit.csv "
          "--scheme output-codes", "must name every class once: 'cat', 'dog', 'fox' and 'owl'"),

@@ -14,7 +14,7 @@ NAMED = "test {0}/rows.csv --label y --anchors {0}/anchors.csv --method local"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """1,500 rows with 30 % of positives lost, toss-ups, and cases that are sure."""
+    """1,500 rows with 30% of positives lost, toss-ups, and cases that are sure."""
     where = tmp_path_factory.mktemp("local")
     rng = np.random.default_rng(5)
     X, true = two_bells().draw_rows(1500, rng)

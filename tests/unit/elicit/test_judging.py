@@ -76,7 +76,7 @@ def test_the_first_page_asks_once_how_answers_are_given(visit):
     assert ask("").text.count('type="radio"') == 2
     assert "There are about 28 questions." in ask("").text
     reply = ask("start", expert="Ada")
-    assert (reply.status_code, "Please choose how you answer." in reply.text) == (400, True)
+    assert (reply.status_code, "Please choose how you will answer." in reply.text) == (400, True)
     assert ask("sit/Ada").status_code == 400
     assert ask("start", expert="Ada", kind="probability").status_code == 303
     say(session, [0.3])
@@ -115,9 +115,9 @@ def test_a_kind_that_was_set_beforehand_is_not_asked_for(visit):
 def test_whoever_prepares_is_told_what_could_be_found(opened):
     (said,) = opened().prospects()
     assert re.fullmatch(
-        r"24 cases would probably show this difference of the two flip rates: \d+ in 100 with "
-        r"stated probabilities, \d+ in 100 with looked-up truth \(power 0.8, the better class "
-        r"flipped at 5%\).",
+        r"With 24 cases, a difference of the flip rates would probably be found from this size on: "
+        r"\d+ in 100 with stated probabilities, \d+ in 100 with looked-up truth \(power 0.8; 5% of "
+        r"the class flipped less\).",
         said,
     )
     assert "none of any size with looked-up truth" in prospect_line(12, {"looked-up": None})
@@ -126,7 +126,7 @@ def test_whoever_prepares_is_told_what_could_be_found(opened):
 def test_the_slider_has_no_resting_answer(visit):
     _, ask = visit("probability")
     page = ask("sit/Ada").text
-    assert "How likely is it truly ill?" in page
+    assert "How likely is this case to be truly ill?" in page
     (field,) = re.findall(r'<input id="stating"[^>]*>', page)
     assert " value=" not in field
     assert "required" in field
@@ -207,7 +207,7 @@ def test_repeats_are_exported_apart_and_never_counted(opened, folder):
     assert [one.stated for one in found.repeats] == [one.chance for one in again]
     firsts = [one.chance for one in given if one.occasion == 1]
     assert found.stated[:, 0].tolist() == firsts
-    assert any("4 cases came back later; the two" in line for line in session.closing().lines)
+    assert any("Shown twice: 4 cases. The two" in line for line in session.closing().lines)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -247,7 +247,7 @@ def test_whoever_rounds_everything_is_asked_for_more(opened):
     say(session, [0.0, 0.5, 1.0, 1.0, 0.0, 0.5, 1.0])
     assert session.running_line("Ada") == ("", False)
     say(session, [0.0])
-    assert session.running_line("Ada")[0].startswith("So far every answer was 0, 50 or 100.")
+    assert session.running_line("Ada")[0].startswith("So far every answer has been 0, 50 or 100.")
     say(session, [0.2])
     assert session.running_line("Ada") == ("", False)
 

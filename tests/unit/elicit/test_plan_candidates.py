@@ -69,7 +69,7 @@ def test_breadth_counts_the_parts_that_have_rows():
 
 def test_columns_that_tell_the_classes_apart_leave_nothing_to_ask(refused):
     posterior = np.repeat([0.001, 0.999], 100)
-    with refused("only 0 of 200 rows have a fitted posterior between 0.1 and 0.9"):
+    with refused("of 200 rows only 0 have a fitted posterior between 0.1 and 0.9"):
         choose_candidates(posterior[:, None], posterior)
 
 

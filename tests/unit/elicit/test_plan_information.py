@@ -27,15 +27,15 @@ def test_features_alone_need_no_warning(desk_with):
 def test_columns_that_are_no_features_are_named_with_what_they_do(desk_with):
     (line,) = information_lines(desk_with(show=("age", "dose", "note", "scan")).plan)
     assert line.startswith(
-        "Warning: experts are shown 'note' and 'scan', which the test does not go by. A toss-up "
-        "to them need not be one given 'age' and 'dose', and the test then rejects too often: in "
-        "23% of simulated sessions instead of 5%"
+        "Warning: experts are shown 'note' and 'scan', which the test does not use. A toss-up to "
+        "them need not be one given 'age' and 'dose' alone, and the test then rejects too often: "
+        "in 23% of simulated sessions instead of 5%"
     )
 
 
 def test_features_that_are_not_shown_are_named_with_what_they_do(desk_with):
     (line,) = information_lines(desk_with(show=("age",)).plan)
-    assert line.startswith("Warning: experts are not shown 'dose', which the test goes by.")
+    assert line.startswith("Warning: experts are not shown 'dose', which the test uses.")
     assert "rejects too often: in 14% of simulated sessions instead of 5%" in line
 
 

@@ -70,5 +70,5 @@ def test_a_column_that_only_some_rows_fill_is_judged_by_all_of_them():
 
 def test_few_rows_are_counted_and_not_called_clear(refused):
     table = pa.table({"a": [0.0, 1.0, 2.0, 1.5], "y": [0, 1, 0, 1]})
-    with refused("there are 4 rows, and a session needs 8 to ask about.", InputError):
+    with refused("the data has 4 rows but a session needs 8 to ask about.", InputError):
         plan_session(table, label="y", features=("a",))

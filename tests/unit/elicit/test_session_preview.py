@@ -111,9 +111,9 @@ LARGE = (
 @pytest.mark.parametrize(
     ("n_own", "view", "alone", "text"),
     [
-        (0, View("unknown"), True, "No toss-up found yet; they will come."),
-        (0, View("known", 0.1), False, "No toss-up found yet; they will come."),
-        (1, View("unknown"), True, "1 toss-up found so far. What they can show is worked out"),
+        (0, View("unknown"), True, "No toss-up found yet."),
+        (0, View("known", 0.1), False, "No toss-up found yet."),
+        (1, View("unknown"), True, "1 toss-up found so far. What they can show appears here"),
         (3, View("unavailable"), True, "3 toss-ups found so far."),
         (4, View("known"), True, "That is not enough yet to find a difference of any size."),
         (9, View("known", 0.1234), True, f"With them, {LARGE}"),

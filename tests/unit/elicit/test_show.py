@@ -89,6 +89,6 @@ def test_cases_whose_picture_cannot_be_shown_are_counted_at_the_start(session, f
     assert not any("picture" in line for line in opening_lines(session))
     (folder / "pictures" / "scan.png").unlink()
     assert opening_lines(session)[-1] == (
-        "Warning: 24 of 24 cases name a picture that cannot be shown: it is not in "
+        "Warning: no picture can be shown for 24 of 24 cases: what they name is not in "
         f"{folder}, larger than 50 MB, or no picture."
     )

@@ -19,12 +19,12 @@ def test_a_known_name_is_spelled_as_before(send):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("", "Please write your name: a letter or a number at least."),
-        ("..", "Please write your name: a letter or a number at least."),
-        ("a" * 61, "Please write a name of at most 60 letters."),
-        ("=cmd()", "Please write your name without special signs."),
-        ("a/b", "Please write your name without special signs."),
-        ("a\x07", "Please write your name without special signs."),
+        ("", "Please enter your name: at least one letter or number."),
+        ("..", "Please enter your name: at least one letter or number."),
+        ("a" * 61, "Please enter a name of at most 60 characters."),
+        ("=cmd()", "Please enter your name without special characters."),
+        ("a/b", "Please enter your name without special characters."),
+        ("a\x07", "Please enter your name without special characters."),
     ],
 )
 def test_what_is_no_name_is_refused(send, name, text):
@@ -183,7 +183,7 @@ def test_the_running_line_is_never_waited_for(send, at, session):
     for number in range(3):
         answer(send, number)
     assert at("sit/Ada/preview").json() == {
-        "line": "3 toss-ups found so far. What they can show is worked out as more come in.",
+        "line": "3 toss-ups found so far. What they can show appears here after a few more.",
         "working": True,
     }
 
@@ -193,7 +193,7 @@ def test_an_expert_is_not_told_what_others_found(send, at):
         answer(send, number)
     answer(send, 0, expert="Bob")
     assert "1 toss-up found so far." in at("sit/Bob").text
-    assert "No toss-up found yet; they will come." in at("sit/Cleo").text
+    assert "No toss-up found yet." in at("sit/Cleo").text
     assert "you have given 1 answer and named 1 toss-up." in at("sit/Bob/rest").text
 
 

@@ -106,7 +106,7 @@ def test_hardly_any_row_of_one_label_is_refused():
     X, _, anchors = _draw(500, 2, 0)
     labels = np.zeros(500, dtype=int)
     labels[3] = 1
-    with pytest.raises(eo.InputError, match="only 1 rows are labelled 1, fewer than the 3"):
+    with pytest.raises(eo.InputError, match="label 1 has only 1 row, fewer than the 3"):
         eo.asymmetry_test(X, labels, anchors)
 
 

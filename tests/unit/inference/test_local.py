@@ -20,7 +20,7 @@ ENDS = np.array([[1.5, 1.5], [1.2, 1.8], [-1.5, -1.5], [-1.8, -1.2]])
 
 @pytest.fixture(scope="module")
 def lost():
-    """3,000 rows of which 30 % of positives and 10 % of negatives are flipped."""
+    """3,000 rows of which 30% of positives and 10% of negatives are flipped."""
     rng = np.random.default_rng(8)
     X, true = two_bells().draw_rows(3000, rng)
     return X, eo.ClassConditionalNoise(0.3, 0.1).flip(true, rng)
@@ -146,7 +146,7 @@ def test_a_frame_with_groups_and_weights_runs(lost):
         sample_weight="w", groups="g",
     )  # fmt: skip
     assert result.n_rows == 6000
-    assert check(result, "groups").message.startswith("There are 1,500 groups")
+    assert check(result, "groups").message.startswith("Rows come in 1,500 groups")
 
 
 def test_an_anchor_that_disagrees_is_named(lost):

@@ -25,7 +25,7 @@ def test_the_boundary_test_needs_anchors(refused, labelled):
 
 def test_strict_anchors_that_leave_nothing_to_fit_are_refused(refused, labelled):
     anchors = eo.Anchors(CROSSED, tolerance=0)
-    text = "no straight boundary of 2 features passes through all 3 strict anchors, so nothing is"
+    text = "no straight boundary in 2 features passes through all 3 strict anchors, so nothing is"
     with refused(text, eo.AnchorError):
         eo.asymmetry_test(labelled.X, labelled.y, anchors, method="joint")
 

@@ -92,7 +92,7 @@ def test_bad_input_gets_its_sentence(noise, options, message):
     ("alpha", "beta", "prior"), [(0.9, 0.05, 0.5), (0.3, 0.01, 0.02), (0.2, 0.0, 0.5)]
 )
 def test_few_wrong_labels_by_given_class_are_planned_for(alpha, beta, prior):
-    """A normal law asked for 3 and for 118 rows in the first two, which found it in 0 and 33 %."""
+    """A normal law asked for 3 and for 118 rows in the first two, which found it in 0 and 33%."""
     noise = eo.ClassConditionalNoise(alpha, beta)
     size = eo.audit_size(noise, prior=prior, sampled_by="given", runs=150, seed=3)
     assert 0.8 <= size.power < 0.9

@@ -108,7 +108,7 @@ def test_too_vague_anchors_set_a_ceiling_that_the_message_names_and_lifts():
     message = message_of(sample_size, "rare", NOISE, **given)
     ceiling = power("rare", NOISE, n_rows=10**12, **given)
     assert message.startswith(
-        "no number of rows reaches a power of 0.8: with 1 anchor known to +-0.1 the most is "
+        "no number of rows reaches a power of 0.8: with 1 anchor known to ±0.1 the most is "
         f"{ceiling:.2f}. It takes at least "
     )
     anchors = number_before("anchors", message)
@@ -125,13 +125,13 @@ def test_the_ceiling_of_summary_numbers_is_lifted_by_its_message_too():
     given = {"n_anchors": 2, "tolerance": 0.1, **ALONE}
     message = message_of(sample_size, SUMMARY, NOISE, **given)
     anchors = number_before("anchors", message)
-    assert "with 2 anchors known to +-0.1 the most is" in message
+    assert "with 2 anchors known to ±0.1 the most is" in message
     assert sample_size(SUMMARY, NOISE, n_anchors=anchors, tolerance=0.1, **ALONE) > 0
 
 
 def test_a_shared_tolerance_that_was_not_stated_is_eased_with_the_tolerance():
     message = message_of(sample_size, SUMMARY, NOISE, n_anchors=8, tolerance=0.1)
-    assert "with 8 anchors known to +-0.1 each and +-0.1 together the most is" in message
+    assert "with 8 anchors known to ±0.1 each and ±0.1 together the most is" in message
     tolerance = float(message.rstrip(".").rsplit(" ", 1)[1])
     assert sample_size(SUMMARY, NOISE, n_anchors=8, tolerance=tolerance) > 0
 
@@ -139,7 +139,7 @@ def test_a_shared_tolerance_that_was_not_stated_is_eased_with_the_tolerance():
 def test_what_all_anchors_share_is_lifted_by_neither_rows_nor_anchors():
     given = {"n_anchors": 2, "shared_tolerance": 0.1}
     message = message_of(sample_size, SUMMARY, NOISE, **given)
-    assert "with 2 anchors known to +-0.05 each and +-0.1 together the most is" in message
+    assert "with 2 anchors known to ±0.05 each and ±0.1 together the most is" in message
     assert message.endswith("It takes a larger asymmetry, or a smaller shared tolerance.")
 
 

@@ -102,7 +102,11 @@ APART = _result(0.002, 0.002, 0.002, line=0.5, agreement=0.001)
             PERHAPS_UNEVEN,
             "these cases do not rule out hard-case noise (20 in 100 more flips at toss",
         ),
-        (UNEVEN, "alpha = 0.30 and beta = 0.10, an asymmetry (beta − alpha) from −0.23 to −0.17"),
+        (
+            UNEVEN,
+            "about 30 of every 100 true 'ill' and 10 of every 100 true 'well' are flipped, an "
+            "asymmetry from −0.23 to −0.17.",
+        ),
         (UNTOLD, "With two contours any noise is a line: a third would tell"),
         (THREE_ALIKE, "cannot be tested: too few of the contours are told apart"),
         (BENT, "The contours lie on no line. Either flips depend on the features, or the stated"),

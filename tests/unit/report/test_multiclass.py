@@ -62,7 +62,7 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     assert sheet.rejected
     assert sheet.headline == "Yes: 'dog' gains from 'cat'."
     assert "cat | dog: −0.200, 95% from −0.278 to −0.122" in sheet.verdict
-    assert "2 of 3 splits were tested; nothing is known of the others." in sheet.verdict
+    assert "Tested: 2 of 3 splits; nothing is known about the others." in sheet.verdict
 
 
 def test_words_say_how_interval_and_pvalue_go_together(leaning):
@@ -80,7 +80,7 @@ def withheld(first, second):
 def test_a_split_withheld_has_a_word_instead_of_numbers(leaning):
     sheet = sheet_of(replace(leaning, splits=(*leaning.splits[:2], withheld("dog", "fox"))), View())
     assert sheet.tables[0].rows[2] == ("dog | fox", "100", "2", "withheld", "", "", "", "")
-    assert sheet.verdict.endswith("These data cannot tell of dog | fox.")
+    assert sheet.verdict.endswith("These data cannot tell about dog | fox.")
     assert "dog | fox" not in sheet.answers["intervals"]
 
 

@@ -48,7 +48,7 @@ def test_every_unknown_has_its_answer(plan, unknown, answer):
 
 def test_tolerances_are_said(plan):
     words = plan_verdict(replace(plan, tolerance=0.05, shared_tolerance=0.02))
-    assert "8 toss-ups known to +-0.05 each and +-0.02 together" in words
+    assert "8 toss-ups known to ±0.05 each and ±0.02 together" in words
 
 
 def test_a_simulation_that_agrees_is_said_to(plan):

@@ -1,10 +1,12 @@
 """The words: what they must say and must never say, not how they say it."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.report.conftest import TOSS_UPS, draw
 
 import evenodds as eo
 from evenodds.inference.profile import ConfidenceInterval, Profile
@@ -16,6 +18,8 @@ from evenodds.report.wording import (
     show_pvalue,
     verdict,
 )
+
+LOST = eo.ClassConditionalNoise(alpha=0.3, beta=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +115,38 @@ def test_a_narrow_interval_gets_another_digit(low, high, shown):
         low=low, high=high, level=0.95, low_is_limit=False, high_is_limit=False
     )
     assert show_interval(interval) == shown
+
+
+def _asymmetry(alternative):
+    X, y = draw(2000, LOST, seed=1)
+    return eo.asymmetry_test(X, y, eo.Anchors(TOSS_UPS), alternative=alternative)
+
+
+def _line(alternative):
+    rng = np.random.default_rng(2)
+    chance = rng.random(4000)
+    y = LOST.flip((rng.random(4000) < chance).astype(int), rng)
+    cases = eo.choose_cases(chance, n_cases=60)
+    stated = {"answers": "probability", "alternative": alternative}
+    return eo.line_test(chance, y, cases, chance[cases.rows], **stated)
+
+
+def _audit(alternative):
+    true = np.repeat([1, 0], 200)
+    return eo.audit_test(true, np.repeat([0, 1, 0, 1], [60, 140, 190, 10]), alternative=alternative)
+
+
+@pytest.mark.parametrize("test", [_asymmetry, _line, _audit])
+@pytest.mark.parametrize(("alternative", "how_many"), [("greater", "most"), ("less", "least")])
+def test_a_one_sided_verdict_counts_flips_in_100_of_either_class(test, alternative, how_many):
+    """Positives are lost, which "less" asks about; "greater" asks the wrong way round."""
+    words = sheet_of(test(alternative), View()).verdict
+    assert words.startswith("Not that way round" if how_many == "most" else "Uniform noise is")
+    assert re.search(
+        r"100 that are truly 1, about \d+ are labelled 0; of every 100 truly 0,", words
+    )
+    assert re.search(rf"The difference is at {how_many} \d+ in 100", words)
+    assert "alpha" not in words
 
 
 def without_size(result, pvalue):

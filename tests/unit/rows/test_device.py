@@ -205,7 +205,7 @@ def broken(rows):
 @pytest.mark.parametrize(
     ("change", "how", "message"),
     [
-        (lambda X, y: (X[:, 0], y), {}, r"X has 1 dimension\(s\) but must have 2"),
+        (lambda X, y: (X[:, 0], y), {}, r"X has 1 dimension but must have 2"),
         (lambda X, y: (X[:, :0], y), {}, "X has no columns"),
         (lambda X, y: (X * 1j, y), {}, "X holds complex numbers"),
         (lambda X, y: (X, y[:-1]), {}, "X has 30000 rows but y has 29999"),

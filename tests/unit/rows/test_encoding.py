@@ -180,7 +180,7 @@ def test_a_formula_that_cannot_be_used_is_refused(refused, data, formula, messag
         (
             {"site": ["east", None]},
             {},
-            "anchors has 1 missing value(s) in column 'site', the first",
+            "anchors has 1 missing value in column 'site', the first",
         ),
         (
             {"size": [0, 1]},

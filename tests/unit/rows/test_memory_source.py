@@ -49,9 +49,9 @@ def test_single_precision_is_widened_before_it_is_summed(labelled):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([1.0, 2.0], "X has 1 dimension(s) but must have 2; for one feature use X.reshape(-1, 1)."),
-        (np.zeros((2, 2, 2)), "X has 3 dimension(s) but must have 2."),
-        (3.0, "X has 0 dimension(s) but must have 2."),
+        ([1.0, 2.0], "X has 1 dimension but must have 2; for one feature use X.reshape(-1, 1)."),
+        (np.zeros((2, 2, 2)), "X has 3 dimensions but must have 2."),
+        (3.0, "X has 0 dimensions but must have 2."),
         ([[1.0], [1.0, 2.0]], "X has rows of different lengths: give a rectangle."),
         (sparse.csr_array(np.eye(2)), "X is a sparse matrix: pass X.toarray()."),
         (sparse.coo_matrix(np.eye(2)), "X is a sparse matrix: pass X.toarray()."),
@@ -99,9 +99,9 @@ def test_weights_that_count_no_rows_are_refused(refused, weights, message):
         (["a"], "groups has shape (1,) but X has 3 rows: give one group a row."),
         (["a", "a", "a"], "groups has one group only ("),
         ([1, 1, 1], "): the variance needs at least two."),
-        ([1.0, np.nan, 2.0], "groups has 1 missing value(s), the first in row 1: give every row"),
-        (["a", None, None], "groups has 2 missing value(s), the first in row 1"),
-        (["a", float("nan"), "b"], "groups has 1 missing value(s), the first in row 1"),
+        ([1.0, np.nan, 2.0], "groups has 1 missing value, the first in row 1: give every row"),
+        (["a", None, None], "groups has 2 missing values, the first in row 1"),
+        (["a", float("nan"), "b"], "groups has 1 missing value, the first in row 1"),
     ],
 )
 def test_groups_that_leave_rows_out_are_refused(refused, groups, message):

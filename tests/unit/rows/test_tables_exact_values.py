@@ -50,7 +50,7 @@ def test_masked_rows_are_dropped_like_missing_ones(world, name, kind):
         ("X", "X has 2 missing values, the first in row 7, column 0"),
         ("y", "y has 1 missing value, the first in row 7"),
         ("sample_weight", "sample_weight is nan at row 7: give finite numbers."),
-        ("groups", "groups has 1 missing value(s), the first in row 7"),
+        ("groups", "groups has 1 missing value, the first in row 7"),
     ],
 )
 def test_masked_values_are_refused_like_missing_ones(refused, world, name, message):
@@ -65,7 +65,7 @@ def test_masked_values_are_refused_like_missing_ones(refused, world, name, messa
     [
         (
             {"points": masked(np.ones((9, 2)))},
-            "anchors has 2 missing or infinite value(s), the fir",
+            "anchors has 2 missing or infinite values, the fir",
         ),
         ({"posterior": masked(np.full(9, 0.5))}, "posterior is nan at anchor 8"),
         ({"tolerance": masked(np.full(9, 0.1))}, "tolerance is nan at anchor 8"),

@@ -53,7 +53,7 @@ def test_the_curve_is_recovered_from_clean_labels(pilot):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_the_curve_is_recovered_from_noisy_labels(pilot, known):
-    """Noise costs precision, flips that are not known cost more: hence 5 % of each slope too."""
+    """Noise costs precision, flips that are not known cost more: hence 5% of each slope too."""
     X, y = pilot
     given = eo.ClassConditionalNoise(0.2, 0.1).flip(y, np.random.default_rng(4))
     rates = {"alpha": 0.2, "beta": 0.1} if known else {}
@@ -164,12 +164,12 @@ X3 = [[0.0, 1.0], [1.0, 3.0], [2.0, -1.0]]
         (
             X3[:1],
             {"coefficients": [1, 0, 0]},
-            "X has 1 rows and 2 columns: a world needs some of both.",
+            "X has 1 row and 2 columns: a world needs more.",
         ),
         (
             np.empty((5, 0)),
             {"coefficients": [1]},
-            "X has 5 rows and 0 columns: a world needs some of both.",
+            "X has 5 rows and 0 columns: a world needs more.",
         ),
         (
             [[0.0, np.nan], *X3],

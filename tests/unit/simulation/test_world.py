@@ -106,7 +106,7 @@ def test_anchors_carry_the_tolerances_they_were_drawn_with():
 @pytest.mark.parametrize(
     ("world", "tolerance", "message"),
     [
-        ("plateau", 0.36, "toss-ups known to +-0.36 are too vague for world 'plateau', which has "),
+        ("plateau", 0.36, "toss-ups known to ±0.36 are too vague for world 'plateau', which has "),
         ("leaning expert", 0.46, "has no case of posterior 1.01: use a smaller tolerance."),
     ],
 )

@@ -50,7 +50,7 @@ def test_the_worst_rate_is_drawn(table):
 
 def test_the_title_names_the_rates(table):
     assert level_figure(table).get_suptitle() == (
-        "Level: worst of 0 and 20 % of both classes flipped, toss-ups within ±0.05 of ½"
+        "Level: worst of 0 and 20% of both classes flipped, toss-ups within ±0.05 of ½"
     )
 
 

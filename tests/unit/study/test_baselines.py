@@ -40,7 +40,7 @@ def test_asymmetry_is_the_difference_of_the_rates():
 
 
 def test_extremes_worked_by_hand():
-    posterior = np.linspace(0.2, 0.7, 101)  # the row at 97 % is the 98th
+    posterior = np.linspace(0.2, 0.7, 101)  # the row at 97% is the 98th
     assert rates_at_extremes(posterior, 97) == NoiseRates(
         alpha=pytest.approx(1 - 0.685), beta=pytest.approx(0.215)
     )

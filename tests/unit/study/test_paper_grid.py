@@ -26,7 +26,7 @@ def where(table, **wanted):
 
 
 def rates(table, column="pvalue", **wanted):
-    """Return the share of p-values below 5 % for each number of anchors."""
+    """Return the share of p-values below 5% for each number of anchors."""
     return np.array(
         [(table[column][where(table, n_anchors=k, **wanted)] < 0.05).mean() for k in ANCHOR_NUMBERS]
     )

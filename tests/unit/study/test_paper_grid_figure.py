@@ -84,7 +84,7 @@ def test_the_papers_two_lines_differ_in_style_as_well_as_colour(table):
 def test_the_title_says_what_was_flipped(table):
     title = grid_figure(table, test="joint").get_suptitle()
     assert title == (
-        "Test 'joint': 30 % of positives and 10 % of negatives mislabelled (α = 0.30, β = 0.10)"
+        "Test 'joint': 30% of positives and 10% of negatives mislabelled (α = 0.30, β = 0.10)"
     )
 
 

@@ -54,7 +54,7 @@ def test_a_floor_is_drawn_beside_the_papers_figure():
 
 
 def test_the_floor_of_the_papers_world_is_that_of_a_fit():
-    """Within 3 %: two variances of one fit to 200,000 rows."""
+    """Within 3%: two variances of one fit to 200,000 rows."""
     fit = fit_logistic(*two_bells().draw_rows(200_000, np.random.default_rng(1)))
     u = np.linspace(-4, 4, 2001)
     design = np.column_stack([np.ones_like(u), u, -u])

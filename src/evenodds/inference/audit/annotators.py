@@ -72,8 +72,8 @@ class AnnotatorTest:
     annotator : object
         Who.
     holm, benjamini_hochberg : float
-        The p-value adjusted for the number of annotators: below 0.05, at most 5 % of such
-        tables name anyone falsely (Holm), or at most 5 % of those named are named falsely
+        The p-value adjusted for the number of annotators: below 0.05, at most 5% of such
+        tables name anyone falsely (Holm), or at most 5% of those named are named falsely
         (Benjamini and Hochberg).
     result : AuditTestResult
         The test itself.
@@ -241,8 +241,7 @@ def annotator_audit(
         results[name] = known[flips, own]
     if not results:
         raise InputError(
-            f"none of the {len(names)} annotators can be tested; of {untested[0].annotator!r}: "
-            f"{untested[0].why}"
+            f"no annotator can be tested. Of {untested[0].annotator!r}: {untested[0].why}"
         )
     return AnnotatorAuditResult(
         tests=_ranked(results),

@@ -20,7 +20,7 @@ from evenodds.errors import InputError
 from evenodds.inference.cases.counts import MOST_ROWS
 from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain, read_labels
 from evenodds.rows.memory import read_groups
-from evenodds.validation import FloatArray, check_whole, join_quoted
+from evenodds.validation import FloatArray, check_whole, counted, join_quoted
 
 Quantity = Literal["asymmetry", "alpha", "beta"]
 
@@ -235,8 +235,8 @@ def _check_count(value: Any, audited: int, label: Any) -> int:
     count = check_whole(value, f"given_counts of {label!r}", at_least=1, at_most=MOST_ROWS)
     if count < audited:
         raise InputError(
-            f"given_counts says that {count:,} rows are labelled {label!r}, but {audited:,} of "
-            "them were audited: count the whole data, audited rows included."
+            f"given_counts says that {counted(count, 'row')} of the data are labelled {label!r}, "
+            f"but {audited:,} such rows were audited: count the whole data, audited rows included."
         )
     return count
 

@@ -30,7 +30,7 @@ from evenodds.inference.audit.stratified import Cells, LikeliestShares, deviate
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
 from evenodds.rows.labels import distinct_labels, label_column, plain
-from evenodds.validation import FloatArray, check_between, check_whole, join_quoted
+from evenodds.validation import FloatArray, check_between, check_whole, counted, join_quoted
 
 By = Literal["labels", "rates"]
 MOST_STEPS = 60
@@ -412,14 +412,14 @@ def _labels_as_strata(
     ):
         if n_rows < audited:
             raise InputError(
-                f"given has {n_rows:,} rows labelled {label!r}, but {audited:,} of them were "
-                "audited: give the labels of all rows, audited ones included; or, if other rows "
-                "were audited, elsewhere=True."
+                f"given has {counted(n_rows, 'row')} labelled {label!r}, but {audited:,} such rows "
+                "were audited: give the labels of all rows, audited ones included; or, if other "
+                "rows were audited, elsewhere=True."
             )
         if n_rows and not audited:
             raise InputError(
-                f"no audited row is labelled {label!r}, but {n_rows:,} rows are: audit some of "
-                "them."
+                f"given has {counted(n_rows, 'row')} labelled {label!r}, and none was audited: "
+                "audit some of them."
             )
         if n_rows:
             found.append(

@@ -21,7 +21,7 @@ from evenodds.inference.cases.record import (
 from evenodds.rows.classes import read_classes
 from evenodds.rows.labels import read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, check_whole
+from evenodds.validation import FloatArray, check_whole, counted
 
 FEWEST_CASES, MOST_CASES = 12, 100_000
 FEWEST_STRATA, MOST_STRATA = 2, 20
@@ -216,8 +216,8 @@ def edges_of(scores: FloatArray, n_cases: int, wished: int | None = None) -> Flo
     if not len(kept):
         distinct = len(np.unique(scores))
         raise InputError(
-            f"the scores cannot be divided: they have {distinct:,} distinct "
-            f"value{'s' * (distinct != 1)}, and {n_cases} cases need two strata of "
+            f"the scores cannot be divided: they have {counted(distinct, 'distinct value')}, and "
+            f"{n_cases} cases need two strata of "
             f"{_fewest_rows(n_cases, 2)} rows each. Ask for fewer cases; a score that is the same "
             "for every row knows nothing of the labels."
         )

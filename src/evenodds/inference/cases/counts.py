@@ -16,7 +16,7 @@ from evenodds.inference.cases.record import Cases, Ints
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.classes import Classes
 from evenodds.rows.labels import as_labels, distinct_labels, is_missing, plain
-from evenodds.validation import check_whole, join_quoted
+from evenodds.validation import check_whole, counted, join_quoted
 
 MOST_ROWS = 10**12
 # Cells of this share of the rows, told from their neighbours, give reason to doubt.
@@ -184,9 +184,10 @@ def count_columns(
     if len(many):
         place, label = many[0]
         raise InputError(
-            f"given_counts says that stratum {names[place]!r} has {rows[place, label]:,} rows "
-            f"labelled {true.names[label]!r}, but {audited[place, label]:,} of them were looked "
-            "up: count the whole data, these rows included."
+            f"given_counts says that stratum {names[place]!r} has "
+            f"{counted(rows[place, label], 'row')} labelled {true.names[label]!r}, but "
+            f"{audited[place, label]:,} such rows were looked up: count the whole data, these rows "
+            "included."
         )
     return CountedRows(true.names, names, rows, found)
 

@@ -39,7 +39,7 @@ from evenodds.model.local_fit import hold_locally, refuse_lonely
 from evenodds.rows.base import Rows
 from evenodds.rows.read import read_data
 from evenodds.rows.table_rows import Missing
-from evenodds.validation import FloatArray, check_choice
+from evenodds.validation import FloatArray, check_choice, counted
 
 # A flip rate this many standard errors below zero, or a slope above it, is no chance.
 FAR_FROM_ZERO = 2.0
@@ -346,7 +346,7 @@ def contour_test(
     by generalised least squares; errors of the stated posteriors count with the slope of the
     line. Each rung is tested against everything above it, "clean" one-sided, since flip rates
     are not negative. The tests are a fixed sequence, so with many rows the chance to climb past
-    the true noise is at most the significance level; at 5 % it was .000 to .080 in simulation, and
+    the true noise is at most the significance level; at 5% it was .000 to .080 in simulation, and
     more where labels are very noisy, which the result then doubts (docs/contour.md).
 
     "spline" needs the labels to depend on the features through one index
@@ -412,8 +412,9 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
     points = anchors.points_for(rows.feature_names, rows.n_features)
     if rows.n_groups is not None and rows.n_groups <= len(contours):
         raise InputError(
-            f"groups has {rows.n_groups} groups for {len(contours)} contours: their scatter is all "
-            "that tells how sure the contours are, so give more groups than contours."
+            f"groups has {counted(rows.n_groups, 'group')} for {len(contours)} contours: their "
+            "scatter is all that tells how sure the contours are, so give more groups than "
+            "contours."
         )
     with np.errstate(all="ignore"):  # what lies beyond all numbers is refused below
         found = posteriors_at(rows, points, engine)

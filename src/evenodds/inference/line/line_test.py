@@ -32,7 +32,7 @@ from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import Diagnostic, check_alternative
 from evenodds.rows.labels import Labels, read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, as_array, check_between
+from evenodds.validation import FloatArray, as_array, check_between, counted, with_minus
 
 DEFAULT_SHARED_TOLERANCE = {"probability": 0.05, "looked-up": 0.0}
 # Guesses dressed as truth: an expert who states probabilities states more than these.
@@ -209,9 +209,9 @@ def _statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray
     counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)
     if (counts < FEWEST_ANSWERS_PER_STRATUM).any():
         raise InputError(
-            f"stratum {counts.argmin() + 1} of {cases.n_strata} has {counts.min()} answers and "
-            f"needs {FEWEST_ANSWERS_PER_STRATUM}: {len(said)} of {len(cases)} cases are answered; "
-            "answer some more."
+            f"stratum {counts.argmin() + 1} of {cases.n_strata} has "
+            f"{counted(counts.min(), 'answer')} and needs {FEWEST_ANSWERS_PER_STRATUM}: "
+            f"{len(said)} of {len(cases)} cases are answered; answer some more."
         )
     return np.asarray(said)
 
@@ -402,7 +402,8 @@ def _decided_by_one(
     return Diagnostic(
         name="leave one stratum out",
         message=f"Without stratum {changes[0] + 1} of {len(without)}, by rising score, the verdict "
-        f"at 5% would be another (z = {without[changes[0]]:.2f} instead of {z:.2f}).",
+        "at 5% would be another ("
+        + with_minus(f"z = {without[changes[0]]:.2f} instead of {z:.2f})."),
         concern=True,
         statistic=float(without[changes[0]]),
     )

@@ -52,7 +52,7 @@ from evenodds.model.noisy_likelihood import NoisyProblem
 from evenodds.model.softmax import ClassData, ClassFit, FlipFamily
 from evenodds.model.sums import ZERO, chi_squared, symmetric_inverse
 from evenodds.rows.classes import ClassRows, read_class_rows
-from evenodds.validation import FloatArray, join_quoted
+from evenodds.validation import FloatArray, counted, join_quoted
 
 # With more classes the bends of all curves are too many to test one by one.
 MOST_BENT = 6
@@ -82,9 +82,9 @@ def rows_check(rows: ClassRows, counts: FloatArray) -> Diagnostic:
 def withheld_check(records: Sequence[SplitRecord]) -> Diagnostic:
     """Say which splits the data cannot tell of, and why."""
     reasons = [f"{record.name}: {record.withheld}" for record in records[:MOST_NAMED]]
-    count = "one split" if len(records) == 1 else f"{len(records)} splits"
-    more = ["The splits say why of the others."] if len(records) > MOST_NAMED else []
-    message = " ".join([f"These data cannot tell of {count}.", *reasons, *more])
+    more = ["The records of the others say why."] if len(records) > MOST_NAMED else []
+    count = counted(len(records), "split")
+    message = " ".join([f"These data cannot tell about {count}.", *reasons, *more])
     return Diagnostic(name="withheld", message=message, concern=True, statistic=float(len(records)))
 
 
@@ -311,11 +311,13 @@ def multiclass_test(
         Features, without an intercept column; read in memory.
     y : array-like or str
         Labels of three classes or more, or the name of their column in X.
-    anchors : dict
-        Toss-ups of each split, as `Anchors`: ``{("cat", "dog"): ...}`` for one-vs-one (cases that
-        are a cat or a dog, nobody can tell which), ``{"cat": ...}`` for one-vs-rest (a cat, or
-        anything else), ``{"cat + dog | fox + owl": ...}`` for output codes. A stated posterior is
-        that of the side named first. Splits without anchors are not tested.
+    anchors : dict, data frame or path
+        Toss-ups of each split, as `Anchors`, a data frame or a path: ``{("cat", "dog"): ...}`` for
+        one-vs-one (cases that are a cat or a dog, nobody can tell which), ``{"cat": ...}`` for
+        one-vs-rest (a cat, or anything else), ``{"cat + dog | fox + owl": ...}`` for output codes.
+        Or one data frame or file of all toss-ups, with a column ``between`` that names the split
+        of each, as "cat | dog". A stated posterior is that of the side named first. Splits without
+        anchors are not tested.
     scheme : {"one-vs-one", "one-vs-rest", "output-codes"}
         How the classes are split.
     codes : array-like or OutputCodes, optional
@@ -409,7 +411,7 @@ def run_on_class_rows(
     known = anchors_beside(rows, every)
     stated = []
     for split, given, points in known:
-        with naming(split, rows):
+        with naming(split, rows.classes):
             said = AnchorEquations.of(given, points, measured)
         sides = split.positive, split.negative
         stated.append(SplitAnchors(*sides, said.design, said.targets, said.covariance))

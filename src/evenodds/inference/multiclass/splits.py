@@ -5,16 +5,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.rows.anchor_points import refuse_the_data
+from evenodds.inference.asymmetry import read_anchors
+from evenodds.rows.anchor_points import anchor_table, refuse_holes, refuse_the_data
 from evenodds.rows.classes import Classes, ClassRows
-from evenodds.validation import FloatArray, check_choice, check_whole, join_quoted
+from evenodds.rows.memory import as_arrow
+from evenodds.rows.read import is_path
+from evenodds.validation import FloatArray, check_choice, check_column, check_whole, join_quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Up to this many classes every split is a column: 2^(K - 1) - 1 of them, 31 for six.
 MOST_EXHAUSTIVE = 6
@@ -158,6 +164,8 @@ Scheme = Literal["one-vs-one", "one-vs-rest", "output-codes"]
 
 AGAINST = "|"
 AND = "+"
+# The column of a table of toss-ups that names the split of each.
+BETWEEN = "between"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,15 +215,18 @@ def read_split_anchors(
 ) -> list[tuple[Split, Anchors | None]]:
     """Return every split with its anchors; the side named first is the positive one."""
     if not isinstance(anchors, Mapping):
-        example = {
-            "one-vs-one": "{('cat', 'dog'): Anchors(points), ...}",
-            "one-vs-rest": "{'cat': Anchors(points), ...}",
-            "output-codes": "{'cat + dog | fox + owl': Anchors(points), ...}",
-        }[scheme]
-        raise AnchorError(
-            f"anchors is a {type(anchors).__name__} but each split has toss-ups of its own: give a "
-            f"dict such as {example}."
-        )
+        table = anchor_table(anchors) if is_path(anchors) else as_arrow(anchors, "anchors")
+        if table is None:
+            example = {
+                "one-vs-one": "{('cat', 'dog'): Anchors(points), ...}",
+                "one-vs-rest": "{'cat': Anchors(points), ...}",
+                "output-codes": "{'cat + dog | fox + owl': Anchors(points), ...}",
+            }[scheme]
+            raise AnchorError(
+                f"anchors is a {type(anchors).__name__} but each split has toss-ups of its own: "
+                f"give a dict such as {example}, or a table with a column {BETWEEN!r}."
+            )
+        anchors = split_table(table, BETWEEN, "anchors")
     found: dict[frozenset[frozenset[int]], tuple[Split, Anchors]] = {}
     known = {split.sides for split in splits}
     listed = join_quoted(split.name(classes, rest=scheme == "one-vs-rest") for split in splits)
@@ -230,17 +241,27 @@ def read_split_anchors(
             raise AnchorError(
                 f"anchors names {split.name(classes)!r} twice: put its points together."
             )
-        if not isinstance(points, Anchors):
-            raise AnchorError(
-                f"anchors of {split.name(classes)!r} is a {type(points).__name__}: wrap the points "
-                "as evenodds.Anchors(points)."
-            )
-        found[split.sides] = (split, points)
+        with naming(split, classes):
+            toss_ups = read_anchors(points)
+        if toss_ups is not None:
+            found[split.sides] = (split, toss_ups)
     if not found:
         raise AnchorError(
             f"anchors is empty: give toss-ups for at least one split; the splits are {listed}."
         )
     return [found.get(split.sides, (split, None)) for split in splits]
+
+
+def split_table(
+    table: "pa.Table", between: str, called: Any, advice: str = ""
+) -> dict[str, "pa.Table"]:
+    """Return the toss-ups of a table by the split that its column `between` names."""
+    why = " to say between which classes each toss-up is"
+    check_column(between, table.column_names, called, why=why, advice=advice, error=AnchorError)
+    refuse_holes(table, [between], called)
+    keys = [str(key) for key in table[between].to_pylist()]
+    points = table.drop_columns([between])
+    return {key: points.filter(np.equal(keys, key)) for key in dict.fromkeys(keys)}
 
 
 def anchors_beside(
@@ -251,7 +272,7 @@ def anchors_beside(
     source = rows.rows
     for split, anchors in every:
         if anchors is not None:
-            with naming(split, rows):
+            with naming(split, rows.classes):
                 beside = anchors.beside(source)
                 points = beside.points_for(source.feature_names, source.n_features)
                 known.append((split, beside, points))
@@ -260,12 +281,12 @@ def anchors_beside(
 
 
 @contextmanager
-def naming(split: Split, rows: ClassRows) -> Iterator[None]:
+def naming(split: Split, classes: Classes) -> Iterator[None]:
     """Name the split whose anchors are at fault."""
     try:
         yield
     except AnchorError as error:
-        raise AnchorError(f"split {split.name(rows.classes)!r}: {error}") from None
+        raise AnchorError(f"split {split.name(classes)!r}: {error}") from None
 
 
 def _read_key(key: Any, scheme: Scheme, classes: Classes, splits: list[Split]) -> Split:

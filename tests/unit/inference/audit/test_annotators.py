@@ -105,7 +105,7 @@ def test_by_given_class_each_annotator_has_counts(columns):
                 "sampled_by": "given",
                 "given_counts": {"ann": (900, 900), "ben": (900, 5), "cas": (900, 900)},
             },
-            r"^of annotator 'ben': given_counts says that 5 rows are labelled 1, but \d+ of them",
+            r"^of annotator 'ben': given_counts says that 5 rows of the data are labelled 1, but",
         ),
         (
             {"annotators": np.array([1] * 400 + ["1"] * 350, dtype=object)},
@@ -117,7 +117,7 @@ def test_by_given_class_each_annotator_has_counts(columns):
         ),
         (
             {"annotators": np.arange(750)},
-            r"^none of the 750 annotators can be tested; of 0: no audited row is truly",
+            r"^no annotator can be tested. Of 0: no audited row is truly",
         ),
     ],
 )

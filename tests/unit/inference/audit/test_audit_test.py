@@ -150,8 +150,8 @@ def _audit(true=TRUE, given=GIVEN, **options):
         ),
         (
             lambda: _audit(sampled_by="given", given_counts=(100, 300)),
-            r"^given_counts says that 100 rows are labelled 0, but 162 of them were audited: count "
-            r"the whole data, audited rows included\.$",
+            r"^given_counts says that 100 rows of the data are labelled 0, but 162 such rows were "
+            r"audited: count the whole data, audited rows included\.$",
         ),
         (
             lambda: _audit(sampled_by="given", given_counts=(100, 300, 5)),

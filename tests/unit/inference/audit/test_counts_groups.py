@@ -206,7 +206,7 @@ TRUE, GIVEN = [1, 1, 0, 0], [1, 0, 0, 1]
         (["a"] * 4, r"^groups has one group only \('a'\): the variance needs at least two\.$"),
         (
             [1, None, 2, 2],
-            r"^groups has 1 missing value\(s\), the first in row 1: give every row its group\.$",
+            r"^groups has 1 missing value, the first in row 1: give every row its group\.$",
         ),
         (
             ([1, 1, 2, 2],) * 3,

@@ -190,8 +190,8 @@ def test_results_survive_a_trip_through_json(name):
     ("given", "made", "settings", "message"),
     [
         ({0: 10, 2: 5}, (9, 1, 1, 9), {}, "given has '0' and '2' but the audit's labels are"),
-        ({0: 5, 1: 5}, (9, 1, 1, 9), {}, "given has 5 rows labelled 0, but 10 of them were"),
-        ({0: 50, 1: 50}, (0, 5, 0, 5), {}, "no audited row is labelled 1, but 50 rows are"),
+        ({0: 5, 1: 5}, (9, 1, 1, 9), {}, "given has 5 rows labelled 0, but 10 such rows"),
+        ({0: 50, 1: 50}, (0, 5, 0, 5), {}, "given has 50 rows labelled 1, and none was audited"),
         ({}, (9, 1, 1, 9), {}, "given has no label"),
         ({0: 0, 1: 0}, (9, 1, 1, 9), {"elsewhere": True}, "given counts no row"),
         ({0: 50, 1: 50}, (1, 9, 9, 1), {"elsewhere": True}, "no better than a coin"),

@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_refused(world, audited, settings, message):
 
 def test_counts_below_those_audited_are_refused():
     counts = {name: {"no": 100, "yes": 1} for name in (1, 2)}
-    with pytest.raises(eo.InputError, match="stratum '1' has 1 rows labelled 'yes', but 2"):
+    with pytest.raises(eo.InputError, match="stratum '1' has 1 row labelled 'yes', but 2"):
         eo.audit_test(
             ["no", "yes", "yes", "no"],
             ["no", "yes", "yes", "no"],

@@ -249,7 +249,7 @@ def test_too_few_rows_of_a_label_are_refused(drawn):
     X, _, anchors = drawn
     labels = np.zeros(len(X), dtype=int)
     labels[:2] = 1
-    with pytest.raises(eo.InputError, match="only 2 rows are labelled 1"):
+    with pytest.raises(eo.InputError, match="label 1 has only 2 rows"):
         eo.contour_test(X, labels, anchors)
 
 

@@ -154,7 +154,7 @@ def test_what_does_not_fit_the_cases_is_refused(looked_up, change, message):
         ({}, "given_counts is needed with strata"),
         ({"given_counts": {"b": {"cat": 9, "dog": 9, "fox": 9}}}, "lacks stratum 'a'"),
         ({"given_counts": {"a": {"cat": 9, "owl": 9}}}, "has label 'owl', which is none of"),
-        ({"given_counts": {"a": {"cat": 1, "dog": 9, "fox": 9}}}, "2 of them were looked up"),
+        ({"given_counts": {"a": {"cat": 1, "dog": 9, "fox": 9}}}, "2 such rows were looked up"),
         ({"scores": [0.5], "given_counts": {}}, "scores goes with strata=cases"),
         ({"strata": ["a"] * 5}, "strata has shape"),
         (

@@ -56,6 +56,27 @@ def test_units_do_not_matter(result, animals, pairs):
         assert other.statistic == pytest.approx(split.statistic, abs=1e-3, nan_ok=True)
 
 
+@pytest.mark.parametrize("form", ["frame", "path", "frames", "paths"])
+def test_anchors_come_as_frames_and_files_too(result, animals, pairs, tmp_path, form):
+    """Exactly known ones, as the columns of tolerances say, in one table or one a pair."""
+    X, y = animals
+    columns = ["size", "ears"]
+    given = {key: pd.DataFrame(a.points, columns=columns) for key, a in pairs.items()}
+    exactly = {"tolerance": 0.0, "shared_tolerance": 0.0}
+    given = {key: frame.assign(**exactly) for key, frame in given.items()}
+    if form in ("frame", "path"):
+        given = pd.concat([one.assign(between=" | ".join(key)) for key, one in given.items()])
+    if form == "path":
+        given.to_csv(tmp_path / "pairs.csv", index=False)
+        given = tmp_path / "pairs.csv"
+    if form == "paths":
+        for key, frame in given.items():
+            frame.to_parquet(tmp_path / f"{key[0]}_{key[1]}.parquet")
+        given = {key: str(tmp_path / f"{key[0]}_{key[1]}.parquet") for key in given}
+    again = eo.multiclass_test(pd.DataFrame(X, columns=columns), y, given)
+    assert json.dumps(again.to_dict()) == json.dumps(result.to_dict())
+
+
 def test_weights_are_repeated_rows(animals, singles):
     X, y = (part[:600] for part in animals)
     counts = np.arange(600) % 3
@@ -176,7 +197,7 @@ def test_toss_ups_outside_the_data_are_doubted(animals, pairs):
     result = eo.multiclass_test(*animals, {**pairs, ("cat", "dog"): far})
     (check,) = result.split("cat | dog").diagnostics
     assert check.concern
-    assert check.message.startswith("1 of 1 anchors lie outside")
+    assert check.message.startswith("Outside the range of the data: 1 of 1 anchor (anchor 1")
 
 
 def test_rows_in_groups_leave_the_shape_untested(animals, pairs):
@@ -237,7 +258,7 @@ def test_pairs_without_rows_between_them_are_withheld_and_the_others_told(apart)
     assert apart.withheld is None
     doubt = next(check for check in apart.diagnostics if check.name == "withheld")
     assert doubt.concern
-    assert doubt.message.startswith("These data cannot tell of 2 splits. 0 | 2: Only about 2 rows")
+    assert doubt.message.startswith("These data cannot tell about 2 splits. 0 | 2: Only about 2")
 
 
 def test_what_is_withheld_is_null_in_json_and_comes_back(apart):

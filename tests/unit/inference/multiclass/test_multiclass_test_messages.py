@@ -17,12 +17,16 @@ TOSS_UP = eo.Anchors([[1.2, 0.0]])
         ({}, {}, "anchors is empty: give toss-ups for at least one split; the splits are 'cat"),
         (TOSS_UP, {}, r"anchors is a Anchors but .* a dict such as {\('cat', 'dog'\)"),
         (None, {"scheme": "one-vs-rest"}, "anchors is a NoneType but .* such as {'cat'"),
-        ({("cat", "dog"): [[1.0, 0.0]]}, {}, "anchors of 'cat | dog' is a list: wrap the points"),
+        ({("cat", "dog"): [[1.0, 0.0]]}, {}, r"split 'cat \| dog': anchors is a list: wrap the"),
+        ({("cat", "dog"): None}, {}, "anchors is empty: give toss-ups for at least one split"),
+        (pd.DataFrame({"betwixt": ["cat | dog"]}), {}, "anchors has no column 'between' to say"),
+        (pd.DataFrame({"between": ["cat | dog", None]}), {},
+         "column 'between' of anchors has 1 missing value, the first at anchor 2 of 2"),
         ({"cat": TOSS_UP}, {}, "anchors names 'cat', which is not two sides"),
-        ({("cat", "dog"): TOSS_UP, "dog|cat": TOSS_UP}, {}, "names 'dog | cat' twice"),
-        ({("cat", "cat"): TOSS_UP}, {}, "'cat | cat', which is no split of scheme 'one-vs-one'"),
-        ({("cat", "dog"): eo.Anchors([[1.0]])}, {}, "split 'cat | dog': anchors has 1 columns"),
-        ({("cat", "dog"): eo.Anchors([[1.0, 0]], posterior=1)}, {}, "split 'cat | dog': posterior"),
+        ({("cat", "dog"): TOSS_UP, "dog|cat": TOSS_UP}, {}, r"names 'dog \| cat' twice"),
+        ({("cat", "cat"): TOSS_UP}, {}, r"'cat \| cat', which is no split of scheme 'one-vs-one'"),
+        ({("cat", "dog"): eo.Anchors([[1.0]])}, {}, r"split 'cat \| dog': anchors has 1 column "),
+        ({("cat", "dog"): eo.Anchors([[1.0, 0]], posterior=1)}, {}, r"'cat \| dog': posterior"),
         ({"cat + dog | fox": TOSS_UP}, {"scheme": "output-codes"}, "which is no split of scheme"),
         ({7: TOSS_UP}, {"scheme": "output-codes"}, "names column 7 but codes has 7 columns"),
         ({("cat", "dog"): TOSS_UP}, {"scheme": "all"}, "scheme is 'all' but must be one of"),
@@ -60,13 +64,13 @@ def test_labels_that_are_no_classes_are_refused(labels, message):
 def test_a_class_with_hardly_any_row_is_refused():
     X = np.random.default_rng(0).normal(size=(82, 2))
     labels = ["a"] * 40 + ["b"] * 40 + ["c"] * 2
-    with pytest.raises(eo.InputError, match="only 2 rows are labelled 'c', fewer than the 3"):
+    with pytest.raises(eo.InputError, match="label 'c' has only 2 rows, fewer than the 3"):
         eo.multiclass_test(X, labels, {("a", "b"): TOSS_UP})
 
 
 def test_a_class_that_weights_leave_out_is_refused(animals):
     X, y = animals
-    with pytest.raises(eo.InputError, match="only 0 rows are labelled 'owl'"):
+    with pytest.raises(eo.InputError, match="label 'owl' has only 0 rows"):
         eo.multiclass_test(X, y, {("cat", "dog"): TOSS_UP}, sample_weight=(y != "owl") * 1.0)
 
 

@@ -191,7 +191,7 @@ LABELS = da.arange(30, chunks=10) % 2
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (da.ones(30), LABELS, "X has 1 dimension(s) but must have 2; for one feature use"),
+        (da.ones(30), LABELS, "X has 1 dimension but must have 2; for one feature use"),
         (ARRAY.astype("M8[D]"), LABELS, "X holds dates or times: turn them into numbers first"),
         (ARRAY.astype(complex), LABELS, "X holds complex numbers: give real ones."),
         (ARRAY.astype(object), LABELS, "X holds objects: give it a numeric type, with astype."),
