@@ -449,8 +449,9 @@ RATERS = (
     Raters("rare positives, 5 raters", Design("", 10_000, 200, 0.1, 0.1, -4.0), 5, 0.05),
     Raters("hard cases flipped, 2 raters and a third where they differ",
            Design("", 5000, 120, 0.2, 0.2, -1.0, 2.2, 1.8), 3, 0.05, last_settles=True),
+    Raters("30 % positives, 3 careful raters", Design("", 5000, 200, 0.1, 0.1, -1.4), 3, 0.01),
     Raters("rare positives, 3 raters", Design("", 10_000, 200, 0.1, 0.1, -4.0), 3, 0.05, told=True),
-    Raters("27 % positives, 3 raters who guess at a fifth of the cases",
+    Raters("30 % positives, 3 raters who guess at a fifth of the cases",
            Design("", 5000, 200, 0.1, 0.1, -1.4), 3, guessed=0.2, told=True),
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ three errs in about :math:`3 r^2`. How often two raters differ, d, says how larg
 independent: :math:`2 r (1 - r) = d`. If instead raters guess at hard cases and agree on all others,
 2d of the cases are hard, and any majority errs in d. Three raters cannot tell the two apart. A
 truth that errs in a share q turns the flipped rows A of :math:`1 - P` labelled negative into
-:math:`A + q (1 - P - 2A)`, which is solved for A (docs/audit.md, "Several raters").
+:math:`A + q (1 - P - 2A)`, which is solved for A (theory page, "Several raters").
 """
 
 from collections import Counter

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import evenodds as eo
@@ -34,7 +35,7 @@ def _check(result):
 def test_the_majority_is_the_truth(rated):
     true, given, scores, cases, said = rated
     one = eo.audit_test(true[cases.rows], given, strata=cases, scores=scores)
-    many = eo.audit_test(said, given, strata=cases, scores=scores)
+    many = eo.audit_test(pd.DataFrame(said), given, strata=cases, scores=scores)
     assert (many.pvalue, many.asymmetry) == (one.pvalue, one.asymmetry)
     assert many.confidence_interval() == one.confidence_interval()
     n_split = (said != said[:, :1]).any(axis=1).sum()
