@@ -70,11 +70,11 @@ def git(folder, *words):
     subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
-def pre_commit(folder, home, *words):
+def pre_commit(folder, home, *words, **more):
     return subprocess.run(
         [BIN / "pre-commit", *words],
         cwd=folder,
-        env={**ENVIRONMENT, "PRE_COMMIT_HOME": str(home)},
+        env={**ENVIRONMENT, "PRE_COMMIT_HOME": str(home), **more},
         capture_output=True,
         text=True,
         check=False,
@@ -87,22 +87,46 @@ def test_the_manifest_of_hooks_is_valid(tmp_path):
     assert found.returncode == 0, found.stdout
 
 
+@pytest.fixture
+def run_hook(tmp_path):
+    """Return a function that commits a file under the hook, and the summary it may write to."""
+    summary = tmp_path / "summary.md"
+
+    def run(gate, file, place=summary):
+        # The hook itself, but for its language: here evenodds is installed already.
+        hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+        hook = {**hooks[0], "language": "system", "args": [*COMMAND.split(), *gate]}
+        repos = {"repos": [{"repo": "local", "hooks": [hook]}]}
+        (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(repos), encoding="utf-8")
+        (tmp_path / file).write_text("changed\n", encoding="utf-8")
+        git(tmp_path, "init", "-q")
+        git(tmp_path, "add", file, ".pre-commit-config.yaml")
+        found = pre_commit(tmp_path, tmp_path / "home", "run", GITHUB_STEP_SUMMARY=str(place))
+        return found, summary.read_text(encoding="utf-8") if summary.exists() else None
+
+    return run
+
+
 @pytest.mark.parametrize(
-    ("gate", "file", "code", "said"),
+    ("gate", "file", "code", "said", "verdict"),
     [
-        (["--gate", "reject"], "labels.csv", 1, "Uniform noise is strongly rejected"),
-        ([], "labels.csv", 0, "Passed"),
-        (["--gate", "reject"], "notes.txt", 0, "Skipped"),
+        (["--gate", "reject"], "labels.csv", 1, "Uniform noise is strongly rejected", "a gate"),
+        ([], "labels.csv", 0, "Passed", "passed"),
+        (["--gate", "reject"], "notes.txt", 0, "Skipped", None),
     ],
 )
-def test_the_hook_fails_with_a_gate_where_a_table_has_changed(tmp_path, gate, file, code, said):
-    """The hook itself, but for its language: here evenodds is installed already."""
-    hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    hook = {**hooks[0], "language": "system", "args": [*COMMAND.split(), *gate]}
-    repos = {"repos": [{"repo": "local", "hooks": [hook]}]}
-    (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(repos), encoding="utf-8")
-    (tmp_path / file).write_text("changed\n", encoding="utf-8")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", file, ".pre-commit-config.yaml")
-    found = pre_commit(tmp_path, tmp_path / "home", "run")
+def test_the_hook_fails_with_a_gate_where_a_table_has_changed(
+    run_hook, gate, file, code, said, verdict
+):
+    found, summary = run_hook(gate, file)
     assert (found.returncode, said in found.stdout) == (code, True), found.stdout
+    if verdict is None:
+        assert summary is None
+    else:
+        assert summary.startswith(f"### evenodds: {verdict}")
+        assert "    Uniform noise is strongly rejected" in summary
+
+
+def test_the_hook_writes_no_summary_where_there_is_no_place_for_one(run_hook):
+    found, summary = run_hook([], "labels.csv", place="")
+    assert (found.returncode, summary) == (0, None)

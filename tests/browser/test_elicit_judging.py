@@ -139,7 +139,8 @@ def test_the_page_fits_the_screen_and_can_be_read(stating, chromium, width, heig
 
 def test_looked_up_answers_are_two_buttons(tmp_path, page):
     write_patients(tmp_path)
-    server = Server(tmp_path, cases=12, out="said.json", more=(*ALONG, "--kind", "looked-up"))
+    looks = ("--kind", "looked-up", "--looks", "2,12")
+    server = Server(tmp_path, cases=12, out="said.json", more=(*ALONG, *looks))
     try:
         page.set_viewport_size({"width": 390, "height": 844})
         page.goto(address := server.start())
@@ -149,7 +150,10 @@ def test_looked_up_answers_are_two_buttons(tmp_path, page):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.locator("#slider").count() == 0
         press(page, "ArrowRight", 2)
+        line = page.locator("#line")
+        assert line.inner_text() == "1 of 12 cases; the first look is at 2."
         press(page, "ArrowLeft", 3)
+        assert line.inner_text() == "2 of 12 cases: the first look is due."
         page.keyboard.press("s")  # there is no skipping
         page.keyboard.press("ArrowDown")
         assert number(page) == 3

@@ -1,4 +1,4 @@
-"""Corrected shares, groups that share their rates, drawn with chances, and looks: measured."""
+"""Corrected shares, groups that share their rates, chances, looks and several raters: measured."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ import evenodds as eo
 from evenodds.inference.audit.audit_test import audit_pvalue
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.inclusion import read_inclusion
+from evenodds.inference.audit.raters import read_raters
 from evenodds.inference.audit.result import cells_of
 from evenodds.inference.audit.share import (
     shared_rates,
@@ -395,11 +396,93 @@ def show_looks(runs: int) -> int:
     return failures
 
 
+@dataclass(frozen=True)
+class Raters:
+    """A world of `stratified_audit.py` whose cases are judged by raters who err."""
+
+    name: str
+    world: Design
+    n_raters: int
+    errs: float = 0.0
+    guessed: float = 0.0  # share of cases at which every rater guesses
+    last_settles: bool = False  # the last is asked where the others differ
+    told: bool = False  # whether the majority is known to be wrong, and should be doubted
+
+    def draw(self, seed: int, run: int) -> tuple[Any, Any, dict[str, Any]]:
+        """Return what every rater says of each case, given labels, and how cases were drawn."""
+        true, given, scores = self.world.draw(seed, run)
+        cases = eo.choose_cases(scores, n_cases=self.world.n_cases, given=given, seed=run)
+        rng = np.random.default_rng([seed, run, 1])
+        errs = np.where(rng.random(len(cases)) < self.guessed, 0.5, self.errs)
+        wrong = rng.random((len(cases), self.n_raters)) < errs[:, None]
+        said = (true[cases.rows][:, None] ^ wrong).astype(float)
+        if self.last_settles:
+            said[(said[:, :-1] == said[:, :1]).all(axis=1), -1] = np.nan
+        return said, given, {"strata": cases, "scores": scores}
+
+    def judge(self, seed: int, run: int) -> tuple[float, float, float]:
+        """Return z at the truth by the first rater, by the mean of the first two, by majority."""
+        said, given, how = self.draw(seed, run)
+        try:
+            cells = [
+                cells_of(found.merged()[0], found.labels.positive)
+                for truth in (said[:, 0], said[:, 1], read_raters(said).truth)
+                for found in [read_strata(truth, given, **how)]
+            ]
+        except eo.InputError as error:
+            if "no audited row is" not in str(error):
+                raise
+            return 0.0, 0.0, 0.0
+        cells[1] = replace(cells[0], wrong=(cells[0].wrong + cells[1].wrong) / 2)
+        z = [StratifiedAudit(one).z(self.world.truth) for one in cells]
+        return z[0], z[1], z[2]
+
+    def doubted(self, seed: int, run: int) -> bool:
+        """Return whether the majority is doubted as a truth."""
+        said, given, how = self.draw(seed, run)
+        return eo.audit_test(said, given, **how).diagnostics[-1].concern
+
+
+RATERS = (
+    Raters("balanced, 3 raters", Design("", 2000, 60, 0.15, 0.15), 3, 0.1),
+    Raters("asymmetric, 3 raters", Design("", 5000, 120, 0.3, 0.05, -1.0), 3, 0.05),
+    Raters("rare positives, 5 raters", Design("", 10_000, 200, 0.1, 0.1, -4.0), 5, 0.05),
+    Raters("hard cases flipped, 2 raters and a third where they differ",
+           Design("", 5000, 120, 0.2, 0.2, -1.0, 2.2, 1.8), 3, 0.05, last_settles=True),
+    Raters("30 % positives, 3 careful raters", Design("", 5000, 200, 0.1, 0.1, -1.4), 3, 0.01),
+    Raters("rare positives, 3 raters", Design("", 10_000, 200, 0.1, 0.1, -4.0), 3, 0.05, told=True),
+    Raters("30 % positives, 3 raters who guess at a fifth of the cases",
+           Design("", 5000, 200, 0.1, 0.1, -1.4), 3, guessed=0.2, told=True),
+)  # fmt: skip
+
+
+def show_raters(runs: int) -> int:
+    """Print how often the truth is rejected; return how many designs are out of bounds."""
+    good = sum(not one.told for one in RATERS)
+    most = most_of(runs, good)
+    print(f"\n{runs} audits a design; the truth may be rejected in {most / runs:.3f} of them\n")
+    print(
+        "| design | a rater errs in | one rater | mean of two | majority | doubted |"
+        "\n|---|---|---|---|---|---|"
+    )
+    failures = 0
+    for one in RATERS:
+        found = np.array([one.judge(47, run) for run in range(runs)])
+        rejected = (np.abs(found) > CRITICAL).mean(axis=0)
+        doubted = np.mean([one.doubted(48, run) for run in range(runs // 20)])
+        failures += doubted < 0.9 if one.told else rejected[2] * runs > most
+        shares = " | ".join(f"{share:.3f}" for share in rejected)
+        errs = one.errs or one.guessed / 2
+        print(f"| {one.name} | {errs:g} | {shares} | {doubted:.2f} |", flush=True)
+    return failures
+
+
 PARTS = {
     "share": (show_shares, 1),
     "groups": (show_groups, 1),
     "drawn": (show_drawn, 1),
     "looks": (show_looks, 1),
+    "raters": (show_raters, 1),
 }
 
 

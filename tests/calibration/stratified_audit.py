@@ -10,7 +10,7 @@ from scipy import stats
 import evenodds as eo
 from evenodds.inference.audit.result import cells_of
 from evenodds.inference.audit.strata import StratifiedRows, compare_with_line, read_strata
-from evenodds.inference.audit.stratified import StratifiedAudit
+from evenodds.inference.audit.stratified import Shares, StratifiedAudit
 from tests.calibration.parts import run_parts
 
 CRITICAL = stats.norm.isf(0.025)
@@ -53,6 +53,13 @@ class Design:
         true = rng.random(self.n_rows) < eta
         given = true ^ (rng.random(self.n_rows) < np.where(true, alpha, beta))
         return true, given, eta * (1 - alpha) + (1 - eta) * beta
+
+    def wrong_chance(self, seed: int, run: int, given: np.ndarray) -> np.ndarray:
+        """Return how likely each label of a draw is wrong."""
+        x = self.signal * np.random.default_rng([seed, run]).normal(size=self.n_rows)
+        eta, alpha, beta = self._chances(x)
+        positive = eta * (1 - alpha) + (1 - eta) * beta
+        return np.where(given, (1 - eta) * beta / positive, eta * alpha / (1 - positive))
 
     def audit(self, seed: int, run: int) -> StratifiedRows | None:
         """Return one audit; None where a class was not seen."""
@@ -222,11 +229,65 @@ def _random_variance(design: Design) -> float:
     return (alpha * (1 - alpha) / prior + beta * (1 - beta) / (1 - prior)) / design.n_cases
 
 
+def show_regression(runs: int) -> int:
+    """Print what regression within strata would add to the audit, on the score and at best."""
+    print(
+        f"\n{runs} audits a cell; variance without regression over that with it, on how likely "
+        "the score finds a label wrong / on how likely it is\n"
+    )
+    print(
+        "| score | usual strata | 4 strata | 2 strata | by label alone "
+        "| usual strata over label alone |\n|---|---|---|---|---|---|"
+    )
+    for one in WORTH:
+        found = [[_regressed(one, run, n) for n in (None, 4, 2, 1)] for run in range(runs)]
+        spread = np.var(found, axis=0)  # a row for each number of strata
+        gains = (f"{plain / score:.2f} / {plain / best:.2f}" for plain, score, best in spread)
+        strata = spread[3, 0] / spread[0, 0]
+        print(f"| {one.name} | {' | '.join(gains)} | {strata:.2f} |", flush=True)
+    return 0
+
+
+def _regressed(design: Design, run: int, n_strata: int | None) -> list[float]:
+    """Return the asymmetry without regression, with regression on the score, and at best.
+
+    Whether an audited row is wrong is regressed within strata on how likely that is, with a slope
+    for either label, the best for the weighted sum of the strata.
+    """
+    true, given, scores = design.draw(36, run)
+    label = given.astype(int)
+    if n_strata == 1:
+        rng = np.random.default_rng([36, run, 1])
+        halves = (rng.permutation(np.flatnonzero(label == one)) for one in (0, 1))
+        rows = np.concatenate([half[: design.n_cases // 2] for half in halves])
+        cell = label
+    else:
+        wanted = {"n_cases": design.n_cases, "n_strata": n_strata, "given": given}
+        cases = eo.choose_cases(scores, **wanted, seed=run)
+        rows, cell = cases.rows, 2 * cases.strata_of(scores) + label
+    wrong, where, size = true[rows] != given[rows], cell[rows], int(cell.max()) + 1
+    n, n_rows = (np.bincount(cells, minlength=size) for cells in (where, cell))
+    share = np.bincount(where, wrong, size) / np.maximum(n, 1)
+    weight = ((n_rows / np.maximum(n, 1)) ** 2)[where]
+    found = [share]
+    for likely in (np.where(given, 1 - scores, scores), design.wrong_chance(36, run, given)):
+        seen = np.bincount(where, likely[rows], size) / np.maximum(n, 1)
+        off = np.bincount(cell, likely, size) / np.maximum(n_rows, 1) - seen
+        apart = likely[rows] - seen[where]
+        tops = np.bincount(label[rows], weight * apart * (wrong - share[where]))
+        slopes = tops / np.bincount(label[rows], weight * apart**2)
+        found.append(share + slopes[np.arange(size) % 2] * off)
+    part = np.where(n > 0, n_rows, 0) / len(true)
+    sums = ([float((part * one)[k::2].sum()) for k in (0, 1)] for one in found)
+    return [Shares(*flipped, float(given.mean())).asymmetry for flipped in sums]
+
+
 PARTS = {
     "level": (show_level, 1),
     "beside": (show_beside, 4),
     "line": (show_line, 4),
     "worth": (show_worth, 2),
+    "regression": (show_regression, 1),
 }
 
 

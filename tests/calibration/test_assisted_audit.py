@@ -9,6 +9,7 @@ from tests.calibration.assisted_audit import (
     DRAWN,
     GROUPS,
     LOOKED,
+    RATERS,
     SHARES,
     drawn_judged,
     shares_judged,
@@ -50,3 +51,11 @@ def test_looks_stop_early_where_rates_differ():
     rows, rejected, _ = np.array([LOOKED[6].stops(47, run) for run in range(RUNS)]).T
     assert rejected.mean() > 0.8
     assert rows.mean() < 170
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_the_majority_of_raters_rarely_rejects_the_truth(place):
+    z = np.abs([RATERS[place].judge(49, run) for run in range(RUNS)]) > CRITICAL
+    most = stats.binom.ppf(1 - 1e-4, RUNS, 0.05)
+    assert z[:, 2].sum() <= most
+    assert (place == 2) == (z[:, 0].sum() > most)  # of rare positives one rater is no truth

@@ -82,6 +82,15 @@ def run_elicit(
             "N",
         ),
     ] = None,
+    looks: Annotated[
+        str | None,
+        option(
+            QUESTIONS,
+            "With --kind looked-up: cases answered at each planned look, as 60,120; the last is "
+            "the number of cases. Answers are tested at these only.",
+            "SIZES",
+        ),
+    ] = None,
     lean: Annotated[
         float,
         option(QUESTIONS, "Half-width of a bias of one expert that answers cannot show.", "WIDTH"),
@@ -121,7 +130,7 @@ def run_elicit(
     Answers are saved one by one beside --out. Stop with Ctrl-C; start again to continue.
     """
     _check_extra()
-    from evenodds.cli.input import split_names
+    from evenodds.cli.input import read_sizes, split_names
     from evenodds.elicit.session import Session, Wishes, open_session, opening_lines
     from evenodds.errors import InputError
     from evenodds.rows.anchor_points import whole
@@ -140,10 +149,11 @@ def run_elicit(
         unseen_lean=lean,
         images=images,
         seed=seed,
+        looks=None if looks is None else read_sizes(looks),
     )
     wishes.outputs()  # names that cannot be written are refused before the data are read
     of_scores = {"--scores": scores, "--score": score or None, "--kind": kind}
-    of_scores |= {"--weight": weight, "--group": group}
+    of_scores |= {"--weight": weight, "--group": group, "--looks": looks}
     of_toss_ups = {"--raw": raw, "--features": None if score else features}
     _refuse_options(wishes.along_score, of_toss_ups if wishes.along_score else of_scores)
     if scores is not None and score:

@@ -455,8 +455,8 @@ def judge_answers(
 ) -> "LineTestResult | AuditTestResult":
     """Test answers of either kind, and say what else is known of them.
 
-    Looked-up answers of one expert are read as an audit within strata, which is right whatever
-    flips depend on; rows with weights or groups are read by the line.
+    Looked-up answers are read as an audit within strata, which is right whatever flips depend on,
+    of several experts by their majority; rows with weights or groups are read by the line.
     """
     with naming_options():
         result = _judged(read, judged, alternative, shared_tolerance)
@@ -494,23 +494,32 @@ def _judged(
     from evenodds.errors import InputError
     from evenodds.inference.audit.audit_test import audit_test
     from evenodds.inference.line.line_test import line_test
+    from evenodds.inference.looks import look_reached
 
     plain = read.block.weights is None and read.block.groups is None
-    if judged.kind == "looked-up" and plain and len(judged.experts) == 1:
+    if judged.kind == "looked-up" and plain:
         if shared_tolerance:
             raise InputError(
                 "--shared-tolerance is for stated probabilities: what was looked up does not lean. "
                 "Leave it out."
             )
-        said = judged.stated[:, 0]
-        _refuse_between(said)
+        _refuse_between(judged.stated)
+        said = judged.stated[(judged.stated >= 0).all(axis=1)]
+        if judged.looks:
+            said = said[: look_reached(judged.looks, len(said))]
         return audit_test(
-            read.in_words(said[said >= 0]),
+            read.in_words(said if len(judged.experts) > 1 else said[:, 0]),
             read.labels,
             strata=judged.cases,
             scores=read.scores,
             positive=read.positive,
             alternative=alternative,
+            looks=judged.looks or None,
+        )
+    if judged.looks:
+        raise InputError(
+            "--weight and --group do not go with answers that are read at planned looks: leave "
+            "them out."
         )
     return line_test(
         read.scores,
@@ -553,6 +562,10 @@ def _notes(judged: "JudgedCases") -> "list[Diagnostic]":
             "answered count. --expert leaves somebody out."
         )
         notes.append(Diagnostic(name="unused answers", message=message, concern=True))
+    waiting = [n for n in judged.looks if n > fewest]
+    if judged.looks and waiting and fewest not in judged.looks:
+        message = f"Answers after the last look wait for the next, at case {waiting[0]}."
+        notes.append(Diagnostic(name="looks", message=message, concern=False))
     apart = judged.repeat_difference
     if apart is not None:
         message = (

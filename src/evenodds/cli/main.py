@@ -101,7 +101,7 @@ def run() -> None:
     prepare_streams()
     try:
         with unwinding_when_ended():
-            code = app(standalone_mode=False)
+            code = app(prog_name="evenodds", standalone_mode=False)
     except UsageError as slip:
         _explain(slip)
         code = BAD_INPUT

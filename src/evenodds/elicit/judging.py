@@ -29,6 +29,7 @@ from evenodds.inference.cases.choose import FEWEST_CASES, choose_cases
 from evenodds.inference.cases.judged import About, JudgedCases, Repeat
 from evenodds.inference.cases.record import Answers as AnswerKind
 from evenodds.inference.cases.record import Cases
+from evenodds.inference.looks import look_line, read_looks
 from evenodds.planning.line_plan import line_plan
 from evenodds.rows.labels import read_labels
 from evenodds.validation import FloatArray, check_column, check_whole, counted
@@ -150,6 +151,8 @@ class JudgingSession(Session):
 
     def running_line(self, expert: str) -> tuple[str, bool]:
         """Return the line under an expert's question; nothing more is worked out."""
+        if self.along.looks:
+            return look_line(self.along.looks, len(self.store.answers(expert))), False
         said = {answer.chance for answer in self.store.answers(expert)}
         n_said = len(self.store.answers(expert))
         if self.along.kind == "probability" and n_said >= ROUNDING_SEEN and said <= {0.0, 0.5, 1.0}:
@@ -189,6 +192,7 @@ class JudgingSession(Session):
                 if answer.occasion > 1
             ),
             about=self._about(),
+            looks=self.along.looks,
         )
 
     def _about(self) -> About:
@@ -218,8 +222,13 @@ class JudgingSession(Session):
                 f"Shown twice: {counted(len(judged.repeats), 'case')}. The two answers differ "
                 f"by {100 * apart:.0f} in 100 on average."
             )
-        most = max(judged.n_answers.values())
-        return Closing(f"{counted(most, 'case')} judged.", lines, "")
+        most, fewest = max(judged.n_answers.values()), min(judged.n_answers.values())
+        found, looks = f"{counted(most, 'case')} judged.", self.along.looks
+        if not looks:
+            return Closing(found, lines, "")
+        lines.append(look_line(looks, fewest))
+        missing = "No look is due yet, so there is nothing to test." if fewest < looks[0] else ""
+        return Closing(found, lines, missing, due=fewest in looks)
 
     def export(self) -> list[Path]:
         """Write all answers with the draw; return what was written."""
@@ -298,7 +307,11 @@ def _plan(
             f"--out {wishes.out} is for cases along a score: give --scores COL or FILE, or --score "
             "to make them."
         )
-    wanted = CASES if wishes.n_cases is None else wishes.n_cases
+    looks = _planned_looks(wishes, scored, kind)
+    usual = looks[-1] if looks else CASES
+    wanted = usual if wishes.n_cases is None else wishes.n_cases
+    if looks and wanted != usual:
+        raise InputError(f"--looks ends at {usual:,} but --cases is {wanted:,}: give the same.")
     back = REPEATS if wishes.n_repeats is None else wishes.n_repeats
     seed = check_whole(wishes.seed or 0, "--seed")
     hidden = [name for name in (scored.name, scored.weight, scored.group) if name is not None]
@@ -330,8 +343,21 @@ def _plan(
             group=scored.group,
             kind=kind,
             preset=kind is not None,
+            looks=looks,
         ),
     )
+
+
+def _planned_looks(wishes: Wishes, scored: Scored, kind: AnswerKind | None) -> tuple[int, ...]:
+    """Return the planned looks, refusing sessions that cannot have any."""
+    if wishes.looks is None:
+        return ()
+    if kind != "looked-up" or scored.weight is not None or scored.group is not None:
+        raise InputError(
+            "--looks is for looked-up answers about rows that count as one each: say --kind "
+            "looked-up, without --weight and --group."
+        )
+    return read_looks(wishes.looks, wishes.looks[-1])
 
 
 def _check_same(
@@ -339,6 +365,12 @@ def _check_same(
 ) -> None:
     """Refuse to go on with other scores, weights, groups or answers than the session began with."""
     along, where = session.along, wishes.database
+    if wishes.looks is not None and wishes.looks != along.looks:
+        planned = ", ".join(map(str, along.looks)) or "none"
+        raise InputError(
+            f"{where} was started with other looks ({planned}): they are planned before the first "
+            "answer. Leave --looks out to go on, or name another --out to begin anew."
+        )
     if scored is not None:
         Cases.from_dict(along.draw).strata_of(scored.scores)
         named = {"--weight": (scored.weight, along.weight), "--group": (scored.group, along.group)}

@@ -150,6 +150,8 @@ class ScorePlan:
         What the answers are; None until somebody has said.
     preset : bool
         Whether that was said before the page was opened, so that it does not ask.
+    looks : tuple of int
+        Cases answered at each planned look; empty where answers are tested once.
     """
 
     draw: dict[str, Any]
@@ -158,6 +160,7 @@ class ScorePlan:
     group: str | None = None
     kind: AnswerKind | None = None
     preset: bool = False
+    looks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +225,9 @@ class SessionPlan:
         known: dict[str, Any] = json.loads(text)
         lists = {name: tuple(known[name]) for name in ("features", "shown", "cases")}
         along = known.get("along")
-        return cls(**known | lists | {"along": None if along is None else ScorePlan(**along)})
+        if along is not None:
+            along = ScorePlan(**along | {"looks": tuple(along.get("looks", ()))})
+        return cls(**known | lists | {"along": along})
 
 
 def refuse_untestable(

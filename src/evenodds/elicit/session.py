@@ -225,6 +225,7 @@ class Closing:
     found: str  # in one sentence
     lines: list[str]  # what to know of it
     missing: str  # why there is nothing to test yet; empty where there is
+    due: bool = False  # whether a planned look is due now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,6 +382,7 @@ class Wishes:
     seed: int | None = None
     unseen_lean: float = UNSEEN_LEAN
     images: Path | None = None
+    looks: tuple[int, ...] | None = None
 
     def outputs(self) -> Outputs:
         """Return where results are written to, refusing the data itself."""

@@ -53,6 +53,34 @@ def read_looks(looks: Any, n_rows: int) -> tuple[int, ...]:
     return sizes
 
 
+def look_reached(looks: tuple[int, ...], n_rows: int) -> int:
+    """Return the size of the last planned look that so many rows have reached.
+
+    Rows after it wait for the next: what they say is not read in between.
+    """
+    reached = [size for size in looks if size <= n_rows]
+    if not reached:
+        raise InputError(
+            f"no look is due until case {looks[0]:,}, and {n_rows:,} are answered: looks were "
+            f"planned at {', '.join(map(str, looks))}."
+        )
+    return reached[-1]
+
+
+def look_line(looks: tuple[int, ...], n_rows: int) -> str:
+    """Say how far it is to the next planned look, and nothing of what a look would show."""
+    so_far = f"{n_rows:,} of {looks[-1]:,} cases"
+    if n_rows in looks:
+        return f"{so_far}: the {_which(looks, looks.index(n_rows))} look is due."
+    ahead = next(place for place, size in enumerate(looks) if size > n_rows)
+    return f"{so_far}; the {_which(looks, ahead)} look is at {looks[ahead]:,}."
+
+
+def _which(looks: tuple[int, ...], place: int) -> str:
+    """Name a look by its place."""
+    return "last" if place == len(looks) - 1 else ("first", "second", "third", "fourth")[place]
+
+
 @dataclass(frozen=True, slots=True)
 class AfterLooks(Reference):
     """What z is compared with at the last of several looks, none of which has rejected so far."""

@@ -188,6 +188,18 @@ def test_two_experts_are_two_columns_and_one_may_be_left_out(world, sheet, fille
     assert (alone["n_experts"], alone["n_cases"]) == (1, 60)
 
 
+def test_several_who_looked_up_are_read_by_their_majority(world, sheet, filled, line):
+    truth = world.true[sheet[0]["row"] - 1]
+    wrong = [np.where(np.arange(60) % 20 == k, 1 - truth, truth) for k in range(3)]
+    path = filled(wrong[0], stated_bob=wrong[1], stated_cleo=wrong[2])
+    many = json.loads(line(path, "--format", "json", kind="looked-up").stdout)
+    one = json.loads(line(filled(truth), "--format", "json", kind="looked-up").stdout)
+    assert (many["method"], many["pvalue"]) == ("stratified", one["pvalue"])
+    assert "Two raters agree on 90% of the cases; 9 of 60" in many["diagnostics"][-1]["message"]
+    tied = line(filled(wrong[0], stated_bob=wrong[1]), kind="looked-up")
+    assert (tied.exit_code, "divided evenly over case 1:" in tied.stderr) == (2, True)
+
+
 def test_an_unanswered_tail_is_left_out(world, sheet, filled, line):
     said = np.where(np.arange(60) < 40, stated(world, sheet[0]["row"]), np.nan)
     assert json.loads(line(filled(said), "--format", "json").stdout)["n_cases"] == 40

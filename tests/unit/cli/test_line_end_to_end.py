@@ -54,9 +54,9 @@ class Page:
         request = urllib.request.Request(self.address + path, body, {"Origin": self.origin})
         urllib.request.urlopen(request).close()
 
-    def answer(self, n, judge, expert="Ada"):
+    def answer(self, n, judge, expert="Ada", start=0):
         """Answer n questions by what `judge` says of the row."""
-        for number in range(n):
+        for number in range(start, start + n):
             case = int(re.search(r'name="case" value="(\d+)"', self.read(f"sit/{expert}")).group(1))
             self.send(f"sit/{expert}/answer", number=number, case=case, **judge(case))
 
@@ -110,7 +110,7 @@ def test_from_a_file_to_a_verdict(world, command, page, tmp_path):
     assert notes["repeats"] == "Judged twice: 3 cases. The two answers differ by 0.00 on average."
     written = command(test, f"--report {tmp_path}/r.html --gate reject")
     assert written.exit_code == 1
-    assert "judged twice" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Judged twice" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
     refused = {
         "--kind looked-up": "--kind is 'looked-up' but",
@@ -133,7 +133,7 @@ def test_scores_made_by_the_page_are_kept_and_a_second_start_goes_on(
     answers = tmp_path / "said.json"
     about = [folder / "rows.csv", "--label", "scan", "--score", "--out", answers]
     opened = page(
-        *about, "--cases", 24, "--kind", "looked-up", "--show", "note", "--features", "size"
+        *about, "--looks", "12,24", "--kind", "looked-up", "--show", "note", "--features", "size"
     )
     truth = {True: {"verdict": "positive"}, False: {"verdict": "negative"}}
     opened.answer(10, lambda case: truth[bool(chance[case] > 0.5)])
@@ -144,8 +144,22 @@ def test_scores_made_by_the_page_are_kept_and_a_second_start_goes_on(
     _, said, _ = opened.end()
     assert (tmp_path / "said_scores.parquet").read_bytes() == scores
     assert "Ada: 10 of 24 cases." in said
+    assert "Next: evenodds line" not in said
     exported = command("elicit", *about, "--export")
     assert (exported.exit_code, "10 cases judged." in exported.stdout) == (0, True)
+    made = tmp_path / "said_scores.parquet"
+    test = f"line {folder}/rows.csv --label scan --answers {answers} --scores {made}"
+    early = command(test)
+    assert (early.exit_code, "no look is due until case 12, and 10" in early.stderr) == (2, True)
+    opened = page(*about)
+    opened.answer(3, lambda case: truth[bool(chance[case] > 0.5)], start=10)
+    _, said, _ = opened.end()
+    assert "13 of 24 cases; the last look is at 24." in said
+    found = json.loads(command(test, "--format json").stdout)
+    assert (found["n_rows"], found["looks"]) == (12, [12, 24])
+    assert found["diagnostics"][-1]["message"].endswith("wait for the next, at case 24.")
+    grouped = command(test, "--group note")
+    assert (grouped.exit_code, "do not go with answers" in grouped.stderr) == (2, True)
     assert len(json.loads(answers.read_text())["answers"]["Ada"]) == 24
 
 

@@ -218,6 +218,59 @@ def test_what_is_looked_up_does_not_come_back(opened):
     assert session.judged().stated[:3, 0].tolist() == [0.0, 1.0, 0.0]
 
 
+LOOKS = (12, 20, 24)
+
+
+def test_the_page_tells_of_the_next_look_and_never_of_a_verdict(visit):
+    session, ask = visit("looked-up", looks=LOOKS, n_cases=None)
+    assert "0 of 24 cases; the first look is at 12." in ask("sit/Ada").text
+    say(session, [0, 1] * 5)
+    assert "10 of 24 cases; the first look is at 12." in ask("sit/Ada").text
+    assert "evenodds line" not in ask("sit/Ada/rest").text
+    assert session.closing().missing == "No look is due yet, so there is nothing to test."
+    say(session, [0, 1])
+    assert "12 of 24 cases: the first look is due." in ask("sit/Ada").text
+    resting = ask("sit/Ada/rest").text
+    assert "evenodds line" in resting
+    assert not re.search("flipped|rejected|p-value|asymmetry", resting)
+    say(session, [0])
+    assert "13 of 24 cases; the second look is at 20." in ask("sit/Ada").text
+    assert "evenodds line" not in ask("sit/Ada/rest").text
+    say(session, [0, 1] * 5)
+    assert "23 of 24 cases; the last look is at 24." in ask("sit/Ada").text
+
+
+def test_planned_looks_are_kept_with_the_answers(opened):
+    session = opened("looked-up", looks=LOOKS)
+    say(session, [0, 1])
+    assert JudgedCases.read(session.export()[0]).looks == LOOKS
+    session.store.close()
+    again = opened()
+    assert again.along.looks == LOOKS
+    say(again, [1] * 12, "Bob")
+    assert again.closing().lines[-1] == "2 of 24 cases; the first look is at 12."
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "message"),
+    [
+        (None, {"looks": (12, 24)}, "--looks is for looked-up answers about rows that count"),
+        ("probability", {"looks": (12, 24)}, "say --kind looked-up, without --weight and --group."),
+        ("looked-up", {"looks": (12, 30)}, "--looks ends at 30 but --cases is 24: give the same."),
+        ("looked-up", {"looks": (24,)}, "looks holds 24 but needs 2 to 5 rising numbers"),
+    ],
+)
+def test_looks_that_cannot_be_planned_are_refused(opened, refused, kind, changed, message):
+    with refused(message):
+        opened(kind, **changed)
+
+
+def test_looks_cannot_be_planned_once_a_session_has_begun(opened, refused):
+    opened("looked-up").store.close()
+    with refused("was started with other looks (none): they are planned before the first"):
+        opened("looked-up", looks=(12, 24))
+
+
 def test_an_export_tells_of_the_draw_and_of_who_stopped_early(opened, scored, patients):
     session = opened("probability")
     say(session, [0.2] * 9)

@@ -10,6 +10,8 @@ import evenodds as eo
 from evenodds.inference.looks import (
     AfterLooks,
     critical_value,
+    look_line,
+    look_reached,
     looked_at_pvalue,
     planned_looks,
 )
@@ -162,3 +164,27 @@ def test_plans_name_their_looks():
     assert plan.looks(4)[-1] >= plan.n_rows
     with pytest.raises(eo.InputError, match="n_looks"):
         plan.looks(6)
+
+
+@pytest.mark.parametrize(("n_rows", "size"), [(60, 60), (75, 60), (119, 60), (120, 120)])
+def test_rows_after_a_look_wait_for_the_next(n_rows, size):
+    assert look_reached((60, 120), n_rows) == size
+
+
+def test_no_look_is_due_before_the_first():
+    with pytest.raises(eo.InputError, match="no look is due until case 60, and 48 are answered"):
+        look_reached((60, 120), 48)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "said"),
+    [
+        (48, "48 of 180 cases; the first look is at 60."),
+        (60, "60 of 180 cases: the first look is due."),
+        (61, "61 of 180 cases; the second look is at 120."),
+        (121, "121 of 180 cases; the last look is at 180."),
+        (180, "180 of 180 cases: the last look is due."),
+    ],
+)
+def test_the_way_to_the_next_look_is_said(n_rows, said):
+    assert look_line((60, 120, 180), n_rows) == said

@@ -33,6 +33,7 @@ from evenodds.inference.audit.exact import (
     on_the_side,
 )
 from evenodds.inference.audit.inclusion import read_inclusion
+from evenodds.inference.audit.raters import raters_check, read_raters
 from evenodds.inference.audit.result import AuditStratum, AuditTestResult, SampledBy, cells_of
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue, Slanting
 from evenodds.inference.audit.strata import (
@@ -265,8 +266,9 @@ def audit_test(
 
     Parameters
     ----------
-    true : array-like of shape (n_rows,)
-        True labels of the audited rows: 0/1, -1/+1, bool or two strings.
+    true : array-like of shape (n_rows,) or (n_rows, n_raters)
+        True labels of the audited rows: 0/1, -1/+1, bool or two strings. Several raters: a column
+        each, missing (None, nan or "") where one was not asked; the majority counts.
     given : array-like of shape (n_rows,)
         Their given labels, in the same words.
     sampled_by : {"random", "true", "given"}
@@ -358,6 +360,9 @@ def audit_test(
     that holds at all looks together. Rows must come in a random order, or in that of
     `choose_cases`.
 
+    With several raters the truth of a row is what most of them say; rows on which they are evenly
+    divided are refused. A diagnostic says how far their errors may have moved the asymmetry.
+
     It cannot be trusted if the rows were chosen by anything that goes with the labels being
     wrong (suspicious rows first) and their chances were not recorded, or if the audit itself errs.
 
@@ -385,23 +390,31 @@ def audit_test(
     >>> result.pvalue < 0.01
     True
     """
-    if looks is not None:
-        if inclusion is not None or groups is not None:
+    rated = read_raters(true)
+    if rated is not None or looks is not None:
+        if looks is not None and (inclusion is not None or groups is not None):
             raise InputError(
                 "looks goes without inclusion and groups: rows count as independent, and so many "
                 "at each look. Leave one out."
             )
         found = audit_test(
-            true,
+            true if rated is None else rated.truth,
             given,
             sampled_by=sampled_by,
             given_counts=given_counts,
             strata=strata,
             scores=scores,
+            inclusion=inclusion,
             alternative=alternative,
             positive=positive,
+            groups=groups,
         )
-        return _looked_at(found, read_looks(looks, found.n_rows))
+        if looks is not None:
+            found = _looked_at(found, read_looks(looks, found.n_rows))
+        if rated is not None:
+            check = raters_check(found, rated)
+            found = replace(found, diagnostics=(*found.diagnostics, check))
+        return found
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
     if inclusion is not None:
         others = {"strata": strata, "scores": scores, "given_counts": given_counts}
@@ -412,9 +425,9 @@ def audit_test(
                     f"{name} goes without inclusion, which says all of how rows were drawn: leave "
                     "one out."
                 )
-        labels, cells, counts, check = read_inclusion(true, given, inclusion, positive)
+        labels, cells, counts, chances = read_inclusion(true, given, inclusion, positive)
         wrong = sum(one.n_wrong for one in cells)
-        checks = (check, audited_check(len(labels.true), wrong, len(cells)))
+        checks = (chances, audited_check(len(labels.true), wrong, len(cells)))
         return _in_cells(labels, cells, counts, checks, check_alternative(alternative))
     if strata is not None:
         refuse_in_strata(strata, design, groups)

@@ -11,6 +11,7 @@ import numpy as np
 from evenodds.errors import InputError
 from evenodds.files import whole_file
 from evenodds.inference.cases.record import Answers, Cases, check_answers
+from evenodds.inference.looks import read_looks
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.labels import plain
 from evenodds.rows.open_table import open_table
@@ -75,6 +76,8 @@ class JudgedCases:
         Cases that came back.
     about : About, optional
         The data that were shown; a sheet filled in by hand does not tell.
+    looks : tuple of int
+        Answers at each planned look; empty where they are tested once.
     """
 
     cases: Cases
@@ -83,6 +86,7 @@ class JudgedCases:
     stated: FloatArray
     repeats: tuple[Repeat, ...] = ()
     about: About | None = None
+    looks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for expert, said in zip(self.experts, self.stated.T, strict=True):
@@ -139,6 +143,7 @@ class JudgedCases:
             "repeats": [
                 {"expert": one.expert, "row": one.row, "stated": one.stated} for one in self.repeats
             ],
+            **({"looks": list(self.looks)} if self.looks else {}),
         }
         with whole_file(Path(path), private=private) as file:
             file.write(json.dumps(record, indent=1, ensure_ascii=False))
@@ -156,7 +161,7 @@ class JudgedCases:
                 f"{path} holds cases and no answers: give the sheet of answers as --answers, and "
                 "this file as --cases."
             )
-        if not isinstance(record, dict) or set(record) != set(PARTS):
+        if not isinstance(record, dict) or set(record) - {"looks"} != set(PARTS):
             raise InputError(
                 f"{path} is no file of answers: evenodds elicit with --scores writes one."
             )
@@ -177,6 +182,7 @@ class JudgedCases:
                 Repeat(str(one["expert"]), int(one["row"]), float(one["stated"]))
                 for one in record["repeats"]
             )
+            looks = tuple(map(int, record.get("looks", ())))
             about = {name: record[name] for name in KEYS[2:]}
             texts = [*(about[name] for name in KEYS[2:5]), about["digest"], *record["shown"]]
             if not all(isinstance(text, str) for text in (*texts, about["weight"] or "")):
@@ -198,6 +204,7 @@ class JudgedCases:
             stated=np.column_stack([*answers.values()]),
             repeats=repeats,
             about=told,
+            looks=looks if not looks else read_looks(looks, looks[-1]),
         )
 
 

@@ -196,8 +196,8 @@ def _audit(true=TRUE, given=GIVEN, **options):
         ),
         (lambda: _audit([], []), r"^true is empty: give the labels of at least one audited row\.$"),
         (
-            lambda: _audit(TRUE.reshape(100, 2), GIVEN),
-            r"^true has shape \(100, 2\) but must be one column of labels\.$",
+            lambda: _audit(TRUE, GIVEN.reshape(100, 2)),
+            r"^given has shape \(100, 2\) but must be one column of labels\.$",
         ),
         (
             lambda: _audit([1, None, 0], [1, 1, 0]),
