@@ -119,13 +119,15 @@ def _step(
     step = np.zeros(len(score))
     moving = np.concatenate([np.ones(first, dtype=bool), free])
     for _ in range(len(here) + 1):
-        block = information[np.ix_(moving, moving)]
-        inverse = symmetric_inverse(block + damping * np.diag(block.diagonal()))
+        block = information if moving.all() else information[moving][:, moving]
+        if damping:
+            block = block + damping * np.diag(block.diagonal())
+        inverse = symmetric_inverse(block)
         if secant is not None and (secant.free == moving[first:]).all():
             inverse = with_secant(inverse, secant.step[moving], secant.change[moving])
         step[moving] = inverse @ (score - information @ np.where(moving, 0.0, step))[moving]
         target = here + step[first:]
-        kept = np.clip(target, *bounds)
+        kept = np.minimum(np.maximum(target, bounds[0]), bounds[1])
         beyond = moving[first:] & (target != kept)
         if not beyond.any():
             return step

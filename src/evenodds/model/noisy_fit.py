@@ -381,8 +381,8 @@ def moved_point(
     return NoisyPoint(coefficients, rate, point.asymmetry)
 
 
-# Cheap passes stop when the step after the next promises less than this: a few hundredths of a standard
-# error, which the exact step that follows removes.
+# Cheap passes stop when the step after the next promises less than this: a few hundredths of a
+# standard error, which the exact step that follows removes.
 LAST_CHORD_GAIN = 1e-3
 MAX_CHORD_PASSES = 8
 # The share of the gain that a cheap step leaves, if the sample's curvature is off by a third.
