@@ -277,8 +277,8 @@ def climb_noisy(
     """Climb by damped Fisher scoring with the noise rate between its bounds.
 
     `rates` replaces the bounds; equal ones hold the noise rate where it is. `patience` is the
-    number of steps in a row that may gain next to nothing. Close below one of the `known` tops
-    the climb ends with that one.
+    number of steps in a row that may gain next to nothing. A step close to one of the `known` tops
+    ends the climb with that one.
     """
     bounds = rates or rate_bounds(asymmetry)
 
@@ -288,8 +288,13 @@ def climb_noisy(
         creep = CREEP_OF_STEPS if is_step(here) else CREEP
         return Place(here, objective, *reduced(here, evidence), np.array([point.rate]), creep)
 
-    def at_known_top(place: Place[NoisyEvaluation]) -> NoisyFit | None:
-        return _top_of_hill(place.here.point, place.objective, known, evidence)
+    reached: NoisyFit | None = None
+
+    def arriving(place: Place[NoisyEvaluation], step: FloatArray) -> bool:
+        nonlocal reached
+        ahead = moved_point(place.here.point, evidence, step, bounds)
+        reached = _top_of_hill(ahead, place.objective, known, evidence)
+        return reached is not None
 
     rate = min(max(start.rate, bounds[0]), bounds[1])
     end = climb_bounded(
@@ -298,12 +303,14 @@ def climb_noisy(
         (np.array(bounds[:1]), np.array(bounds[1:])),
         last_gain,
         patience=patience,
-        arrived=lambda place: at_known_top(place) is not None,
+        arriving=arriving,
     )
     here, free = end.place.here, bool(end.free[0])
     fit = NoisyFit(here, end.place.objective, free, end.converged, end.n_steps)
     # A climb that found the top by itself is one; others may have come to a known one.
-    return fit if end.converged else at_known_top(end.place) or fit
+    if not end.converged and reached is None:
+        reached = _top_of_hill(here.point, end.place.objective, known, evidence)
+    return fit if reached is None else reached
 
 
 def _top_of_hill(
