@@ -133,11 +133,7 @@ def fit_stack(features: FloatArray, labels: NDArray[np.generic]) -> StackFit:
     """
     products, singles = _pair_products(features)
     by_label = labels.astype(np.float64) @ products[:, : features.shape[2] + 1].transpose(0, 2, 1)
-    start = _least_squares_start(products, by_label)
-    # Most of the way in single precision, whose exponentials cost a fourth.
-    nearly = _climb(singles, labels, start, NEAR)
-    start = np.where(nearly.converged[..., None], nearly.coefficients, start)
-    return _climb(products, labels, start, LAST_STEP)
+    return _from_afar(products, singles, labels, _least_squares_start(products, by_label))
 
 
 def fit_labels(features: FloatArray, labels: NDArray[np.generic]) -> FloatArray:
@@ -161,9 +157,18 @@ def fit_labels(features: FloatArray, labels: NDArray[np.generic]) -> FloatArray:
     found[unknown] = _least_squares_start(products, by_label[None, unknown])[0]
     for piece in _cut(int(left.sum()), LABEL_NUMBERS // len(features)):
         some = np.flatnonzero(left)[piece]
-        rest = _climb(products, labels[None, some], found[None, some], LAST_STEP)
-        found[some] = rest.coefficients[0]
+        rest = labels[None, some], found[None, some]
+        found[some] = _from_afar(products, singles, *rest).coefficients[0]
     return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0))
+
+
+def _from_afar(
+    products: FloatArray, singles: Singles, labels: NDArray[np.generic], start: FloatArray
+) -> StackFit:
+    """Climb most of the way in single precision, whose exponentials cost a fourth."""
+    nearly = _climb(singles, labels, start, NEAR)
+    start = np.where(nearly.converged[..., None], nearly.coefficients, start)
+    return _climb(products, labels, start, LAST_STEP)
 
 
 def _climb(
@@ -211,7 +216,8 @@ def _newton_steps(
     n_rows, like = products.shape[2], products.dtype
     slopes = (-coefficients).astype(like)
     score, curvature = np.empty_like(slopes), np.empty((*slopes.shape[:2], products.shape[1]), like)
-    few = max(1, PIECE_BYTES // (like.itemsize * n_rows))
+    # With many pairs their products are longer than the cache: read them for more labels at once.
+    few = max(1, PIECE_BYTES // (like.itemsize * n_rows), products.shape[1] // 4)
     room = np.empty((2, few * n_rows), like)
     for some in _cut(n_samples, few // n_labels):
         columns, pairs = products[some, :d], products[some].transpose(0, 2, 1)
