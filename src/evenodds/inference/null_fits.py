@@ -62,7 +62,7 @@ class NullFits:
         self.at(asymmetry)
         problem = self.problem
         ends = [
-            climb_noisy(problem, evidence, asymmetry, top.point, problem.last_gain)
+            climb_noisy(problem, evidence, asymmetry, top.point, problem.last_gain, seen=top.here)
             for top in self._tops[asymmetry]
         ]
         return contending(ends)[0]
@@ -131,12 +131,16 @@ class SampledFits:
     def at(self, asymmetry: float, start: NoisyPoint) -> NoisyFit:
         """Return the fit of the sample, from where a fit of all rows is."""
         if asymmetry not in self._known:
-            self._known[asymmetry] = self.refitted(self.evidence, start)
+            gain = LAST_GAIN_ON_SAMPLE
+            self._known[asymmetry] = climb_noisy(
+                self.problem, self.evidence, asymmetry, start, gain
+            )
         return self._known[asymmetry]
 
-    def refitted(self, evidence: Evidence, start: NoisyPoint) -> NoisyFit:
-        """Return the fit of the sample with evidence of its own."""
-        return climb_noisy(self.problem, evidence, start.asymmetry, start, LAST_GAIN_ON_SAMPLE)
+    def refitted(self, evidence: Evidence, fit: NoisyFit) -> NoisyFit:
+        """Return a fit of the sample with evidence of its own."""
+        at, gain = fit.point, LAST_GAIN_ON_SAMPLE
+        return climb_noisy(self.problem, evidence, at.asymmetry, at, gain, seen=fit.here)
 
     def carried(self, near: list[NoisyPoint], asymmetry: float) -> NoisyFit:
         """Return where fits of all rows, the nearest first, lead: as the sample moves.

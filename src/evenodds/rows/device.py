@@ -156,9 +156,11 @@ class _Passing:
         """Add what waits."""
         if self.waiting:
             rows, there = Block.joined(self.waiting), _torch().as_tensor
-            parts = (rows.features, rows.labels, rows.weights)
-            moved = [None if part is None else there(part).to(self.device) for part in parts]
-            self.total.add(Block(*moved, rows.groups, self.n_rows))
+            features, labels, weights = (
+                None if part is None else there(part).to(self.device)
+                for part in (rows.features, rows.labels, rows.weights)
+            )
+            self.total.add(Block(features, labels, weights, rows.groups, self.n_rows))
             self.n_rows += self.n_waiting
         self.waiting, self.n_waiting = [], 0
 
