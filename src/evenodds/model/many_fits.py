@@ -146,8 +146,8 @@ def fit_labels(features: FloatArray, labels: NDArray[np.generic]) -> FloatArray:
     if len(labels) >= products.shape[1]:  # with fewer, the fourth moments cost more than they save
         middle = labels[:: max(1, len(labels) // ENOUGH)].mean(axis=0)
         centre = fit_stack(features[None], middle[None, None]).coefficients[0, 0]
-        start, inverse = _expanded_starts(products[0], by_label, centre)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # labels far from the centre
+            start, inverse = _expanded_starts(products[0], by_label, centre)
             start = start + _newton_steps(start[None], singles, labels[None], inverse[None])[1][0]
             steps = _newton_steps(start[None], products, labels[None])[1][0]
         sizes = np.abs(steps).max(axis=1)

@@ -291,7 +291,7 @@ def broken(rows):
         (lambda X, y: (X[:, 0], y), {}, r"X has 1 dimension but must have 2"),
         (lambda X, y: (X[:, :0], y), {}, "X has no columns"),
         (lambda X, y: (X * 1j, y), {}, "X holds complex numbers"),
-        (lambda X, y: (X, y[:-1]), {}, "X has 30000 rows but y has 29999"),
+        (lambda X, y: (X, y[:-1]), {}, "X has 30,000 rows but y has 29,999"),
         (lambda X, y: (X, y + torch.arange(len(y)) % 2), {}, "3 distinct labels"),
         (lambda X, y: (X, y * 0), {}, "one label only|only one label|a single label"),
         (lambda X, y: (X, "label"), {}, "X has no columns with names: give y as an array"),
