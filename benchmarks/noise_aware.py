@@ -22,7 +22,8 @@ from evenodds.rows.memory import read_rows
 
 N_ANCHORS = 8
 REFITS = 10_000
-LOOPED = 200
+LOOPED = 100
+ROUNDS = 5
 
 
 def main() -> None:
@@ -68,24 +69,45 @@ def many_refits(n_rows: int, n_columns: int) -> None:
     start = eo.fit_logistic(X, labels).coefficients
     design = np.column_stack([np.ones(n_rows), X])
     drawn = rng.random((REFITS, n_rows)) < 1 / (1 + np.exp(-design @ start))
-    ours = min(cpu(lambda: fit_labels(X, drawn)) for _ in range(3))
     loops = {
-        "statsmodels": (35, lambda y: sm.Logit(y, design).fit(disp=0)),
+        "statsmodels": (60, lambda y: sm.Logit(y, design).fit(disp=0)),
         "scikit-learn": (
             55,
             lambda y: LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8).fit(X, y),
         ),
     }
-    print(f"\n{REFITS:,} refits of {n_rows:,} x {n_columns}")
-    print(f"  evenodds       {1e6 * ours / REFITS:9.1f} us a refit")
-    for name, (target, fit) in loops.items():
-        looped = cpu(lambda fit=fit: [fit(y.astype(float)) for y in drawn[:LOOPED]]) / LOOPED
-        ratio = looped * REFITS / ours
-        print(
-            f"  {name:<14} {1e6 * looped:9.1f} us a refit  {ratio:6.1f}x"
-            f"  (at least {target}x: {verdict(ratio >= target)})",
-            flush=True,
-        )
+    jobs = {
+        "evenodds": (REFITS, lambda: fit_labels(X, drawn)),
+        "limit": (REFITS, lambda: one_pass(design, start, drawn)),
+        **{
+            name: (LOOPED, lambda fit=fit: [fit(y.astype(float)) for y in drawn[:LOOPED]])
+            for name, (_, fit) in loops.items()
+        },
+    }
+    best = dict.fromkeys(jobs, np.inf)
+    for _ in range(ROUNDS):
+        for name, (n_refits, job) in jobs.items():
+            best[name] = min(best[name], cpu(job) / n_refits)
+    print(f"\n{REFITS:,} refits of {n_rows:,} x {n_columns}, best of {ROUNDS} rounds in turns")
+    for name, seconds in best.items():
+        ratio, target = seconds / best["evenodds"], ""
+        if name in loops:
+            least = loops[name][0]
+            target = f"  (at least {least}x: {verdict(ratio >= least)})"
+        print(f"  {name:<14} {1e6 * seconds:9.1f} us a refit  {ratio:6.2f}x{target}", flush=True)
+
+
+def one_pass(design: FloatArray, coefficients: FloatArray, labels: FloatArray) -> None:
+    """Do what no refit can do without: labels times columns, and one score in double precision."""
+    few = max(1, (1 << 15) // len(design))
+    curves = np.tile(-coefficients, (few, 1))
+    for first in range(0, len(labels), few):
+        labels[first : first + few].astype(np.float64) @ design
+        linear = curves @ design.T
+        np.exp(linear, out=linear)
+        linear += 1
+        np.reciprocal(linear, out=linear)
+        linear @ design
 
 
 def make_noisy(n_rows: int, n_columns: int) -> tuple[FloatArray, FloatArray, eo.Anchors]:

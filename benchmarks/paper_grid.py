@@ -15,6 +15,8 @@ from scipy.special import ndtr
 from benchmarks.data import FloatArray
 from benchmarks.libraries import OURS, Answer, refuse_half_done, versions
 from benchmarks.libraries import with_scikit_learn, with_statsmodels
+from evenodds.model.many_fits import samples_in_a_stack
+from evenodds.simulation.parallel import in_tasks
 from evenodds.simulation.worlds import two_bells
 from evenodds.study.paper import (
     ANCHOR_NUMBERS,
@@ -27,7 +29,9 @@ from evenodds.study.paper import (
 )
 
 SECONDS_AT_MOST = 5.0
-RATIO_AT_LEAST = {"statsmodels": 10.0, "scikit-learn": 18.0}
+# Each loop makes this share of the runs in every round.
+ROUNDS = 5
+RATIO_AT_LEAST = {"statsmodels": 15.0, "scikit-learn": 18.0}
 # Ours keeps the curvature of the last step but one.
 P_VALUE_GAP_AT_MOST = 1e-5
 LOOPS: dict[str, Callable[[FloatArray, FloatArray], Answer]] = {
@@ -69,27 +73,45 @@ def main() -> None:
     paper_pvalues(runs=2)
     for fit in LOOPS.values():
         loop_pvalues(fit, 1)
-    started = time.process_time()
-    table, _ = paper_pvalues(runs=runs)
-    seconds = time.process_time() - started
-    met = "met" if seconds <= SECONDS_AT_MOST else "missed"
-    n_pvalues = len(table["pvalue"])
-    print(f"\n{OURS}: {n_pvalues:,} p-values in {seconds:.2f} s CPU ", end="")
+    few = max(1, runs // ROUNDS)
+    jobs = {
+        OURS: (runs, lambda: paper_pvalues(runs=runs)[0]),
+        "drawing the data": (runs, lambda: draw_all(runs)),
+        **{name: (few, lambda fit=fit: loop_pvalues(fit, few)) for name, fit in LOOPS.items()},
+    }
+    seconds, answers = dict.fromkeys(jobs, np.inf), {}
+    for _ in range(ROUNDS):
+        for name, (done, job) in jobs.items():
+            started = time.process_time()
+            answers[name] = job()
+            taken = (time.process_time() - started) * runs / done
+            seconds[name] = min(seconds[name], taken)
+    table, ours = answers[OURS], seconds[OURS]
+    print(f"\n{len(table['pvalue']):,} p-values, best of {ROUNDS} rounds in turns")
+    met = "met" if ours <= SECONDS_AT_MOST else "missed"
+    print(f"{OURS}: {ours:.2f} s CPU ", end="")
     print(f"(target {SECONDS_AT_MOST:g} s: {met})" if runs == RUNS else "(no target)")
-    for name, fit in LOOPS.items():
-        started = time.process_time()
-        pvalues = loop_pvalues(fit, runs)
-        theirs = time.process_time() - started
-        gap = float(np.abs(pvalues - table["pvalue"]).max())
+    print(f"drawing the data alone: {seconds['drawing the data']:.2f} s CPU")
+    for name in LOOPS:
+        gap = float(np.abs(answers[name] - table["pvalue"][table["run"] < few]).max())
         if not gap < P_VALUE_GAP_AT_MOST:
             raise SystemExit(f"{name}: a p-value differs by {gap:.1e}")
-        ratio, wanted = theirs / seconds, RATIO_AT_LEAST[name]
+        ratio, wanted = seconds[name] / ours, RATIO_AT_LEAST[name]
         met = "met" if ratio >= wanted else "missed"
         print(
-            f"{name} loop: {theirs:.1f} s CPU, {ratio:.1f}x (target {wanted:g}x: {met}); "
+            f"{name} loop: {seconds[name]:.1f} s CPU, {ratio:.1f}x (target {wanted:g}x: {met}); "
             f"largest difference of a p-value {gap:.0e}",
             flush=True,
         )
+
+
+def draw_all(runs: int) -> None:
+    """Draw the data of every run, and let it go."""
+    grid = PaperGrid(two_bells(), None, 0)
+    for noise in NOISES:
+        for n in SIZES:
+            for some in in_tasks(runs, samples_in_a_stack(n)):
+                grid.draws(Task(noise, n, some))
 
 
 if __name__ == "__main__":

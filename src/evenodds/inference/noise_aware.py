@@ -122,7 +122,7 @@ class BoundaryStatistic(Statistic):
             return self._read(self.fits.refitted(evidence, 0.0), rest, self.fits.problem).z
         fit = sampled.at(0.0, self.fits.at(0.0).point)
         before = self._read(fit, self.equations, sampled.problem)
-        fit = sampled.refitted(evidence.scaled(sampled.share), fit.point)
+        fit = sampled.refitted(evidence.scaled(sampled.share), fit)
         after = self._read(fit, rest, sampled.problem)
         error = float(rest.covariance[0, 0])
         variance = (after.standard_error**2 - error) * sampled.share + error

@@ -62,7 +62,7 @@ class NullFits:
         self.at(asymmetry)
         problem = self.problem
         ends = [
-            climb_noisy(problem, evidence, asymmetry, top.point, problem.last_gain)
+            climb_noisy(problem, evidence, asymmetry, top.point, problem.last_gain, seen=top.here)
             for top in self._tops[asymmetry]
         ]
         return contending(ends)[0]
@@ -101,7 +101,8 @@ class NullFits:
         nearest = self._tops[known[0]]
         if self.sampled is not None:
             problem, share = self.problem, self.sampled.share
-            pilot = self.sampled.carried(nearest[0].point, asymmetry)
+            near = [self._tops[other][0].point for other in known[:2]]
+            pilot = self.sampled.carried(near, asymmetry)
             fit = finish_noisy(problem, self.evidence, pilot, share, problem.last_gain)
             return self._search(asymmetry, [fit]) if fit.is_step else [fit]
         starts = [along_the_tangent(top, self.evidence, asymmetry) for top in nearest]
@@ -130,24 +131,38 @@ class SampledFits:
     def at(self, asymmetry: float, start: NoisyPoint) -> NoisyFit:
         """Return the fit of the sample, from where a fit of all rows is."""
         if asymmetry not in self._known:
-            self._known[asymmetry] = self.refitted(self.evidence, start)
+            gain = LAST_GAIN_ON_SAMPLE
+            self._known[asymmetry] = climb_noisy(
+                self.problem, self.evidence, asymmetry, start, gain
+            )
         return self._known[asymmetry]
 
-    def refitted(self, evidence: Evidence, start: NoisyPoint) -> NoisyFit:
-        """Return the fit of the sample with evidence of its own."""
-        return climb_noisy(self.problem, evidence, start.asymmetry, start, LAST_GAIN_ON_SAMPLE)
+    def refitted(self, evidence: Evidence, fit: NoisyFit) -> NoisyFit:
+        """Return a fit of the sample with evidence of its own."""
+        at, gain = fit.point, LAST_GAIN_ON_SAMPLE
+        return climb_noisy(self.problem, evidence, at.asymmetry, at, gain, seen=fit.here)
 
-    def carried(self, point: NoisyPoint, asymmetry: float) -> NoisyFit:
-        """Return where a fit of all rows moves with the asymmetry, as the sample shows it."""
-        here = self.at(point.asymmetry, point)
-        there = self.at(asymmetry, along_the_tangent(here, self.evidence, asymmetry))
-        low, high = rate_bounds(asymmetry)
-        moved = NoisyPoint(
-            point.coefficients + there.point.coefficients - here.point.coefficients,
-            min(max(point.rate + there.point.rate - here.point.rate, low), high),
+    def carried(self, near: list[NoisyPoint], asymmetry: float) -> NoisyFit:
+        """Return where fits of all rows, the nearest first, lead: as the sample moves.
+
+        How far the sample is off changes slowly, so it is carried on from the nearest fits.
+        """
+        fits = [self.at(point.asymmetry, point) for point in near]
+        there = self.at(asymmetry, along_the_tangent(fits[0], self.evidence, asymmetry))
+        off = _between(
+            [_moved(point, fit.point, -1.0) for point, fit in zip(near, fits, strict=True)],
             asymmetry,
         )
+        moved = _moved(there.point, off)
+        low, high = rate_bounds(asymmetry)
+        moved = replace(moved, rate=min(max(moved.rate, low), high))
         return replace(there, here=replace(there.here, point=moved))
+
+
+def _moved(point: NoisyPoint, by: NoisyPoint, times: float = 1.0) -> NoisyPoint:
+    """Return a point plus a multiple of another."""
+    coefficients = point.coefficients + times * by.coefficients
+    return NoisyPoint(coefficients, point.rate + times * by.rate, point.asymmetry)
 
 
 def _between(points: list[NoisyPoint], asymmetry: float) -> NoisyPoint:

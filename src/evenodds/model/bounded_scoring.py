@@ -64,13 +64,13 @@ def climb_bounded(
     last_gain: float,
     *,
     patience: int = MAX_CREEPING,
-    arrived: Callable[[Place[Here]], bool] = lambda place: False,
+    arriving: Callable[[Place[Here], FloatArray], bool] = lambda place, step: False,
 ) -> End[Here]:
     """Climb until score times step, the square of the error in standard errors, is `last_gain`.
 
     `move` returns where a step leads, or None where it must not. Equal bounds hold a parameter
     where it is. `patience` is the number of steps in a row that may gain next to nothing; the
-    climb also ends where it has `arrived`.
+    climb also ends before a step that is `arriving` somewhere known.
     """
     damping, creeping = 0.0, 0
     secant: Secant | None = None
@@ -80,6 +80,8 @@ def climb_bounded(
         gain = float(place.score @ step)
         if gain <= last_gain:
             return End(place, free, True, n_steps)
+        if arriving(place, step):
+            break
         there = move(place, step)
         gained = -np.inf if there is None else there.objective - place.objective
         # Near the top the gain drowns in the rounding of the sum; trust the derivatives there.
@@ -89,7 +91,7 @@ def climb_bounded(
             creeping = creeping + 1 if gained < there.creep < gain else 0
             place = there
             damping = damping / 10 if damping > 1e-6 else 0.0
-            if creeping == patience or arrived(place):
+            if creeping == patience:
                 break
         else:
             damping, secant = max(10 * damping, 1e-3), None
@@ -119,13 +121,15 @@ def _step(
     step = np.zeros(len(score))
     moving = np.concatenate([np.ones(first, dtype=bool), free])
     for _ in range(len(here) + 1):
-        block = information[np.ix_(moving, moving)]
-        inverse = symmetric_inverse(block + damping * np.diag(block.diagonal()))
+        block = information if moving.all() else information[moving][:, moving]
+        if damping:
+            block = block + damping * np.diag(block.diagonal())
+        inverse = symmetric_inverse(block)
         if secant is not None and (secant.free == moving[first:]).all():
             inverse = with_secant(inverse, secant.step[moving], secant.change[moving])
         step[moving] = inverse @ (score - information @ np.where(moving, 0.0, step))[moving]
         target = here + step[first:]
-        kept = np.clip(target, *bounds)
+        kept = np.minimum(np.maximum(target, bounds[0]), bounds[1])
         beyond = moving[first:] & (target != kept)
         if not beyond.any():
             return step

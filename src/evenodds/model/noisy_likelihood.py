@@ -478,7 +478,7 @@ class NoisyProblem:
         """Return log-likelihood, score and expected information (one full pass)."""
         sums = self.rows.sum_over_rows(NoisySums(self.outside(point), self.scaling.shift))
         factors = self.factors
-        information = sums.information * np.outer(factors, factors)
+        information = sums.information * factors * factors[:, None]
         rows = NoisyEvaluation(
             sums.log_likelihood, sums.score * factors, information, point, sums.transition
         )

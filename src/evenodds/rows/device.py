@@ -3,7 +3,8 @@
 A sum that can take tensors gets blocks as large as the device allows; to any other the rows come
 through NumPy's memory, block by block. Data may be in single precision: passes that only show the
 way multiply in it, those that decide are in double precision. Small samples leave the device,
-since starting its programs costs more than their arithmetic.
+since starting its programs costs more than their arithmetic. Rows of a file or of memory that a
+device cannot hold are passed through it, a block at a time.
 """
 
 from typing import Any
@@ -28,6 +29,8 @@ from evenodds.validation import counted
 # memory that a block and what is made of it may take.
 MOST_NUMBERS = 2**27
 FREE_SHARE, COPIES = 0.25, 4
+# Most numbers in a block that passes through a device: it is put together in NumPy's memory.
+MOST_PASSED = 2**22
 # Samples of fewer numbers are summed by the processor.
 FEW_NUMBERS = 400_000
 
@@ -55,7 +58,7 @@ class DeviceRows(Rows):
             self.n_counted, self.total_weight = int((weights != 0).sum()), float(weights.sum())
         self._features, self._labels, self._weights = features, labels, weights
         self._groups = groups
-        self._block_rows = _rows_of_block(features)
+        self._block_rows = _rows_of_block(features.device, self.n_features)
 
     def sum_over_rows(self, empty: S) -> S:
         there = getattr(empty, "on_device", False)
@@ -98,15 +101,87 @@ class DeviceRows(Rows):
         return MemoryRows(on_host(features), values, counts, groups, **known)
 
 
-def _rows_of_block(features: Any) -> int:
+class PassingRows(Rows):
+    """Rows of another source that pass through a device, block by block, in every pass."""
+
+    def __init__(self, source: Rows, device: Any) -> None:
+        self._source, self._device = source, device
+        for fact in (*SIZES, *KEPT, "costly"):
+            setattr(self, fact, getattr(source, fact))
+
+    def sum_over_rows(self, empty: S) -> S:
+        if not getattr(empty, "on_device", False):
+            return self._source.sum_over_rows(empty)
+        length = min(_rows_of_block(self._device, self.n_features), MOST_PASSED // self.n_features)
+        passing = self._source.sum_over_rows(_Passing(empty, self._device, max(1, length)))
+        passing.flush()
+        if passing.n_rows != self.n_rows:
+            raise InputError(SPREAD)
+        return empty
+
+    def thinned(self, step: int, rng: np.random.Generator) -> Rows:
+        return self._source.thinned(step, rng)
+
+    def peeked(self, step: int, rng: np.random.Generator) -> Rows:
+        return self._source.peeked(step, rng)
+
+    def positive_weight(self) -> float:
+        return self._source.positive_weight()
+
+    def as_read(self) -> Rows:
+        return self._source.as_read()
+
+    def unheld(self) -> Rows:
+        return self._source.unheld()
+
+    def place(self, row: int, column: int) -> str:
+        return self._source.place(row, column)
+
+
+class _Passing:
+    """Blocks of rows, put together, brought to a device, and added to a sum there."""
+
+    def __init__(self, total: Any, device: Any, length: int) -> None:
+        self.total, self.device, self.length = total, device, length
+        self.waiting: list[Block] = []
+        self.n_rows = self.n_waiting = 0
+
+    def add(self, block: Block) -> None:
+        self.waiting.append(block)
+        self.n_waiting += len(block.labels)
+        if self.n_waiting >= self.length:
+            self.flush()
+
+    def flush(self) -> None:
+        """Add what waits."""
+        if self.waiting:
+            rows, there = Block.joined(self.waiting), _torch().as_tensor
+            features, labels, weights = (
+                None if part is None else there(part).to(self.device)
+                for part in (rows.features, rows.labels, rows.weights)
+            )
+            self.total.add(Block(features, labels, weights, rows.groups, self.n_rows))
+            self.n_rows += self.n_waiting
+        self.waiting, self.n_waiting = [], 0
+
+    def merge(self, other: "_Passing") -> None:
+        raise InputError(SPREAD)
+
+
+SPREAD = "rows that are spread over workers stay there: leave device out."
+
+
+def _rows_of_block(device: Any, n_features: int) -> int:
     """Return how many rows to work on at a time."""
-    if features.device.type == "cpu":
-        return rows_in_a_block(features.shape[1])
-    numbers = MOST_NUMBERS
-    if features.device.type == "cuda":
-        free, _ = _torch().cuda.mem_get_info(features.device)
-        numbers = min(numbers, int(free * FREE_SHARE / (8 * COPIES)))
-    return max(1024, numbers // int(features.shape[1]))
+    if device.type == "cpu":
+        return rows_in_a_block(n_features)
+    numbers = min(MOST_NUMBERS, _free_bytes(device) * FREE_SHARE / (8 * COPIES))
+    return max(1024, int(numbers) // n_features)
+
+
+def _free_bytes(device: Any) -> float:
+    """Return how much memory a device has free, where torch can tell."""
+    return float(_torch().cuda.mem_get_info(device)[0]) if device.type == "cuda" else np.inf
 
 
 def _fetched(block: Block) -> Block:
@@ -184,8 +259,8 @@ def _labels(y: Any, positive: Any, features: Any) -> tuple[Any, Labels]:
     return (values == chosen).to(features.device), read
 
 
-def to_device(rows: Rows, device: str) -> DeviceRows:
-    """Return rows of any source on a device, held there whole.
+def to_device(rows: Rows, device: str) -> Rows:
+    """Return rows of any source on a device: held there, or passed through it if too many.
 
     Raises
     ------
@@ -194,22 +269,22 @@ def to_device(rows: Rows, device: str) -> DeviceRows:
     """
     torch = _torch()
     try:
-        features = torch.empty(
-            (rows.n_rows, rows.n_features), dtype=torch.float64, device=torch.device(device)
-        )
-    except torch.OutOfMemoryError:
-        raise InputError(
-            f"the rows take {rows.n_rows * rows.n_features * 8 / 2**30:.0f} GiB, more than device "
-            f"{device!r} has free: leave device out, and they are summed from where they are."
-        ) from None
+        place = torch.empty(0, device=torch.device(device)).device
     except (RuntimeError, AssertionError, TypeError) as error:
         raise InputError(
             f"device is {device!r} but torch cannot use it ({str(error).splitlines()[0]}): name "
             "one that it has, such as 'cuda', or leave device out."
         ) from None
+    n_bytes = 8 * rows.n_rows * (rows.n_features + 2)
+    if n_bytes > (1 - FREE_SHARE) * _free_bytes(place):
+        return PassingRows(rows, place)
+    try:
+        features = torch.empty((rows.n_rows, rows.n_features), dtype=torch.float64, device=place)
+    except torch.OutOfMemoryError:
+        return PassingRows(rows, place)
     loaded = rows.sum_over_rows(_Loading(features, rows.n_groups is not None))
     if loaded.n_rows != rows.n_rows:
-        raise InputError("rows that are spread over workers stay there: leave device out.")
+        raise InputError(SPREAD)
     made = DeviceRows(
         features,
         loaded.labels,
@@ -225,7 +300,11 @@ def to_device(rows: Rows, device: str) -> DeviceRows:
 
 
 # What is known of rows besides their numbers, and stays known wherever they are.
+SIZES = ("n_rows", "n_counted", "n_features", "n_groups", "total_weight", "weighted")
 KEPT = (
+    "feature_names",
+    "positive",
+    "negative",
     "encoding",
     "notices",
     "known_columns",
@@ -263,4 +342,4 @@ class _Loading:
         self.n_rows = rows.stop
 
     def merge(self, other: "_Loading") -> None:
-        raise InputError("rows that are spread over workers stay there: leave device out.")
+        raise InputError(SPREAD)

@@ -5,7 +5,7 @@ toss-ups are used for every number of anchors (the first 1, 2, 4, ...) and every
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -196,23 +196,40 @@ class PaperGrid:
     seed: int
 
     def __call__(self, task: Task) -> FloatArray:
-        draws = [self.draw(task, run) for run in task.runs]
+        draws = self.draws(task)
         if self.method is None:
             return _wald_pvalues(draws)
         return np.array([_noise_aware_pvalues(draw, self.method) for draw in draws])[..., None]
 
     def draw(self, task: Task, run: int) -> Draw:
         """Return the data of one run, whatever other runs there are."""
+        return self.draws(replace(task, runs=range(run, run + 1)))[0]
+
+    def draws(self, task: Task) -> list[Draw]:
+        """Return the data of all runs of a task."""
+        drawn = [self._numbers(task, run) for run in task.runs]
+        # The anchors of all runs at once: with 32 each, starting an operation costs the most.
+        seeds, errors = (np.stack([numbers[part] for numbers in drawn]) for part in (2, 3))
+        wanted = self.world.link.index_at(0.5 + errors[:, None] * np.array(TOLERANCES)[:, None])
+        tiled = np.repeat(seeds[:, None], len(TOLERANCES), axis=1)
+        moved = self.world.index.move_to(tiled.reshape(-1, tiled.shape[-1]), wanted.ravel())
+        points = moved.reshape(tiled.shape)
+        return [
+            Draw(features, labels, own)
+            for (features, labels, _, _), own in zip(drawn, points, strict=True)
+        ]
+
+    def _numbers(
+        self, task: Task, run: int
+    ) -> tuple[FloatArray, tuple[Any, Any], FloatArray, FloatArray]:
+        """Return features, both kinds of labels, seeds of anchors and their errors."""
         rates = [round(1e6 * task.noise.alpha), round(1e6 * task.noise.beta)]
         rng = np.random.default_rng([self.seed, task.n_rows, *rates, run])
         features, true_labels = self.world.draw_rows(task.n_rows, rng)
         labels = self.world.flip(features, true_labels, task.noise, rng)
         most = max(ANCHOR_NUMBERS)
-        seeds, errors = self.world.draw_anchor_seeds(most, rng), rng.uniform(-1, 1, most)
-        wanted = self.world.link.index_at(0.5 + np.multiply.outer(TOLERANCES, errors).ravel())
-        points = self.world.index.move_to(np.tile(seeds, (len(TOLERANCES), 1)), wanted)
-        shape = (len(TOLERANCES), most, seeds.shape[1])
-        return Draw(features, (true_labels, labels), points.reshape(shape))
+        seeds = self.world.draw_anchor_seeds(most, rng)
+        return features, (true_labels, labels), seeds, rng.uniform(-1, 1, most)
 
 
 def paper_pvalues(

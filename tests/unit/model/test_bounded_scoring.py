@@ -46,9 +46,15 @@ def test_the_others_make_the_best_of_a_parameter_on_its_bound(low, high, last):
     assert end.place.here == pytest.approx(np.append(TOP[:2] - inner, last), abs=1e-7)
 
 
-def test_a_climb_ends_where_it_has_arrived():
-    end = climbed(-5.0, 5.0, arrived=lambda place: True)
-    assert (end.converged, end.n_steps) == (False, 1)
+def test_a_climb_ends_before_a_step_that_arrives_somewhere_known():
+    whole = climbed(-5.0, 5.0)
+    near = 0.1 * np.abs(TOP).max()
+    end = climbed(
+        -5.0, 5.0, arriving=lambda place, step: np.abs(place.here + step - TOP).max() < near
+    )
+    assert not end.converged
+    assert end.n_steps < whole.n_steps
+    assert np.abs(end.place.here - TOP).max() >= near
 
 
 def test_a_climb_that_may_go_nowhere_is_given_up_where_it_is():

@@ -155,6 +155,89 @@ def test_a_file_or_an_array_is_put_on_a_device(data, place, tmp_path):
 
 
 @pytest.fixture
+def full_device(monkeypatch):
+    """Leave no room for the rows, and have blocks of a few thousand pass through."""
+    monkeypatch.setattr(device, "_free_bytes", lambda place: 1e6)
+    monkeypatch.setattr(device, "MOST_PASSED", 6 * 5_000)
+
+
+@pytest.mark.usefixtures("full_device")
+@devices
+@pytest.mark.parametrize("held", [True, False])
+def test_rows_that_a_device_cannot_hold_pass_through_it(data, place, held, tmp_path, monkeypatch):
+    X, y, points = data
+    if not held:
+        monkeypatch.setattr("evenodds.rows.table_rows.HELD_BYTES", 0)
+    path, counted = tmp_path / "rows.parquet", tmp_path / "counted.parquet"
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(label=np.where(y, "yes", "no"))
+    frame.to_parquet(path, row_group_size=7_000)
+    frame["count"] = np.random.default_rng(6).integers(0, 4, len(y))
+    frame.assign(site=np.arange(len(y)) % 50).to_parquet(counted, row_group_size=7_000)
+    assert isinstance(read.read_data(path, "label", device=place), device.PassingRows)
+    parts = {"sample_weight": "count", "groups": "site"}
+    here, fit = (eo.fit_logistic(counted, "label", **parts, device=at) for at in (None, place))
+    np.testing.assert_allclose(fit.coefficients, here.coefficients, atol=1e-10)
+    np.testing.assert_allclose(fit.covariance, here.covariance, rtol=1e-7)
+    assert (fit.positive, fit.feature_names) == ("yes", tuple("abcdef"))
+    scores = eo.out_of_fold_scores(path, "label", device=place)
+    np.testing.assert_allclose(scores, eo.out_of_fold_scores(X, y), atol=1e-9)
+    told = (path, "label", eo.Anchors(pd.DataFrame(points, columns=list("abcdef"))))
+    tested, there = (eo.asymmetry_test(*told, device=at) for at in (None, place))
+    assert there.statistic == pytest.approx(tested.statistic, abs=1e-8)
+    assert str(there) == str(tested)
+
+
+class Seen:
+    """What blocks a sum was given."""
+
+    on_device = True
+
+    def __init__(self):
+        self.blocks = []
+
+    def add(self, block):
+        self.blocks.append((type(block.features), block.start, len(block.labels)))
+
+
+@pytest.mark.usefixtures("full_device")
+def test_blocks_that_pass_are_tensors_in_the_order_of_the_rows(data, monkeypatch):
+    monkeypatch.setattr(device, "_rows_of_block", lambda *size: 20_000)
+    monkeypatch.setattr(device, "MOST_PASSED", 6 * 12_000)
+    rows = read.read_data(*data[:2], device="cpu")
+    seen = rows.sum_over_rows(Seen()).blocks
+    # Blocks of 8192 rows are put together until there are 12,000.
+    assert seen == [(torch.Tensor, 0, 16_384), (torch.Tensor, 16_384, 13_616)]
+
+
+@pytest.mark.usefixtures("full_device")
+def test_many_rows_pass_through_by_chords_and_samples():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150_000, 4))
+    y = (rng.random(150_000) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    here, fit = (eo.fit_logistic(X, y, device=at) for at in (None, "cpu"))
+    np.testing.assert_allclose(fit.coefficients, here.coefficients, atol=1e-10)
+
+
+@pytest.mark.usefixtures("full_device")
+def test_a_missing_value_of_rows_that_pass_is_named(data, tmp_path):
+    frame = pd.DataFrame(data[0], columns=list("abcdef")).assign(label=data[1])
+    frame.loc[12, "c"] = np.nan
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(InputError, match=r"1 missing value, the first in row 13.*column 'c'"):
+        eo.fit_logistic(tmp_path / "rows.csv", "label", device="cpu")
+
+
+@pytest.mark.usefixtures("full_device")
+def test_rows_on_workers_do_not_pass(data):
+    import dask.array as da
+
+    X, y = (da.from_array(part, chunks=(7_000, -1)[: part.ndim]) for part in data[:2])
+    big = da.concatenate([X] * 8), da.concatenate([y] * 8)
+    with pytest.raises(InputError, match="rows that are spread over workers stay there"):
+        eo.fit_logistic(*big, device="cpu")
+
+
+@pytest.fixture
 def every_tensor(monkeypatch):
     """Treat tensors of the processor as those of a device."""
     for module in (device, read):
@@ -208,7 +291,7 @@ def broken(rows):
         (lambda X, y: (X[:, 0], y), {}, r"X has 1 dimension but must have 2"),
         (lambda X, y: (X[:, :0], y), {}, "X has no columns"),
         (lambda X, y: (X * 1j, y), {}, "X holds complex numbers"),
-        (lambda X, y: (X, y[:-1]), {}, "X has 30000 rows but y has 29999"),
+        (lambda X, y: (X, y[:-1]), {}, "X has 30,000 rows but y has 29,999"),
         (lambda X, y: (X, y + torch.arange(len(y)) % 2), {}, "3 distinct labels"),
         (lambda X, y: (X, y * 0), {}, "one label only|only one label|a single label"),
         (lambda X, y: (X, "label"), {}, "X has no columns with names: give y as an array"),
