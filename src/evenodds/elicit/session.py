@@ -506,7 +506,7 @@ def _plan(table: "pa.Table", wishes: Wishes) -> SessionPlan:
 
 
 def _features(table: "pa.Table", wishes: Wishes) -> tuple[str, ...]:
-    """Return the columns that the test will go by: those named, or all that hold numbers."""
+    """Return the columns that the test will use: those named, or all numeric ones."""
     import pyarrow as pa
 
     if wishes.features is not None:

@@ -213,7 +213,7 @@ def test_columns_without_names_cannot_be_encoded_by_name(refused, forms, way):
 
 
 def test_labels_of_another_length_than_the_frame_are_refused(refused, data):
-    with refused("X has 3000 rows but y has 2: give one value a row."):
+    with refused("X has 3,000 rows but y has 2: give one value a row."):
         eo.fit_logistic(data[NAMES], [0, 1], formula="age")
 
 
