@@ -57,6 +57,7 @@ def test_thirty_cases_by_keyboard_with_a_crash_in_between(server, page):
     sent += answer(page, 18, 29)
     page.keyboard.press(KEYS[30 % len(KEYS)])
     page.get_by_role("heading", name="That was the last one. Thank you.").wait_for()
+    page.wait_for_load_state()  # its style sheet too
     for width, height in WIDTHS.values():
         page.set_viewport_size({"width": width, "height": height})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -11,7 +11,12 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from evenodds.inference.cases.line_fit import ALIKE, LineStatistic, Strata, dispersions
+from evenodds.inference.cases.line_fit import (
+    ALIKE,
+    LineStatistic,
+    Strata,
+    strata_by_statement,
+)
 from evenodds.inference.line.line_test import FLAT, NEAR, experts_differ
 
 SHAPES = {
@@ -65,21 +70,23 @@ class Cell:
     def draw(self, seed: int, run: int) -> Strata:
         rng = np.random.default_rng([seed, run])
         shares = (SHAPES | CLOSER)[self.shape](self.n_strata)
-        n = np.full(self.n_strata, float(ROWS))
-        given = rng.binomial(ROWS, self.beta + (1 - self.alpha - self.beta) * shares)
-        judged = np.full(self.n_strata, float(self.n_cases // self.n_strata))
+        slope = 1 - self.alpha - self.beta
+        size = self.n_cases // self.n_strata
         counts = np.maximum(CONCENTRATION * np.column_stack([shares, 1 - shares]), 1e-9)
-        eta = rng.beta(*counts.T[:, :, None], size=(self.n_strata, int(judged[0])))
+        eta = rng.beta(*counts.T[:, :, None], size=(self.n_strata, size))
         eta = np.where(shares[:, None] == 0, 0.0, eta)
         said = self._said(eta, rng)
-        stated = said.sum(axis=1)
+        others = np.full(self.n_strata, float(ROWS - size))
+        given = rng.binomial(ROWS - size, self.beta + slope * shares).astype(float)
         if self.looked_up:
+            judged = np.full(self.n_strata, float(size))
             ones = np.ones(self.n_strata)
-            return Strata(n, given.astype(float), judged, stated, ones, np.inf)
-        squares = ((said - said.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-        freedom = float(judged.sum() - self.n_strata)
-        spread = dispersions(squares, stated, judged)
-        return Strata(n, given.astype(float), judged, stated, spread, freedom)
+            return Strata(others, given, judged, said.sum(axis=1), ones, np.inf)
+        label = (rng.random(eta.shape) < self.beta + slope * eta).astype(float)
+        of_case = np.repeat(np.arange(self.n_strata), size)
+        return strata_by_statement(
+            others + size, given + label.sum(axis=1), of_case, said.ravel(), label.ravel()
+        )[0]
 
     def _said(self, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.looked_up:

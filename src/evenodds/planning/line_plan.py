@@ -92,14 +92,15 @@ class _Question:
     _known: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = field(default_factory=dict)
 
     def counted(self, n_cases: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return rows left, the share of positive labels and the cases, a value a stratum."""
+        """Return rows that count, the share of positive labels and the cases, a value a stratum."""
         if n_cases not in self._known:
             cases = choose_cases(self.scores, n_cases=n_cases)
             strata = cut(self.scores, cases.edges)
             rows = np.bincount(strata, minlength=cases.n_strata).astype(float)
             positive = np.bincount(strata, self.given, minlength=cases.n_strata)
             judged = np.bincount(cases.strata, minlength=cases.n_strata).astype(float)
-            self._known[n_cases] = rows - judged, positive / rows, judged
+            left = rows - judged if self.answers == "looked-up" else rows
+            self._known[n_cases] = left, positive / rows, judged
         return self._known[n_cases]
 
     def power(self, noise: ClassConditionalNoise, n_cases: int) -> float:
@@ -109,6 +110,10 @@ class _Question:
         true = np.clip((labelled - noise.beta) / slope, 0, 1)
         given = noise.beta + slope * true
         spread = np.full(len(n), self.dispersion)
+        if self.answers == "probability":
+            # What is left once statements that are posteriors are regressed on labels.
+            follows = slope**2 * spread * true * (1 - true)
+            spread *= 1 - follows / np.maximum(given * (1 - given), follows + LEAST_DISPERSION)
         strata = Strata(n, n * given, judged, judged * true, spread, math.inf)
         centre = LineStatistic.of(strata, self.shared_tolerance).at_zero
         freedom = math.inf if self.answers == "looked-up" else n_cases - len(n)
@@ -180,7 +185,7 @@ def line_plan(
     >>> round(plan.power, 2)
     0.84
     >>> eo.line_plan(scores, y, noise=noise, power=0.8).n_cases
-    48
+    46
     """
     labels = read_labels(y, positive)
     values = read_scores(scores)

@@ -9,7 +9,7 @@ import csv
 import glob
 import io
 import re
-import shutil
+import select
 import sys
 import tempfile
 import warnings
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 # What an array may hold: booleans, whole numbers, floats, text, bytes of text and dates.
 KINDS = "biufUSM"
+# How standard input is read: bytes at once, and how long a signal may go unseen.
+BLOCK, SECONDS_BETWEEN_SIGNALS = 1 << 20, 0.2
 
 
 def map_npy(path: Path) -> NDArray[Any]:
@@ -508,7 +510,7 @@ def _from_stdin(choose: Choice, text_if_mixed: Collection[str]) -> Table:
     path = folder.path / "stdin.csv"
     try:
         with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            file.writelines(_as_they_come(sys.stdin.buffer))
         text = TextFile(Stamp.of(path), ",", "standard input")
         return _checked(_parse([text], text.name, choose, text_if_mixed), choose)
     except OSError as error:
@@ -518,6 +520,23 @@ def _from_stdin(choose: Choice, text_if_mixed: Collection[str]) -> Table:
         ) from None
     finally:
         folder.remove()
+
+
+def _as_they_come(source: BinaryIO) -> Iterator[bytes]:
+    """Read what a pipe holds, and wait for more in pauses, between which a signal is answered.
+
+    One that comes between two reads is not seen by Python while the next of them waits.
+    """
+    while True:
+        if isinstance(source, io.BufferedReader) and sys.platform != "win32":
+            while not select.select([source], [], [], SECONDS_BETWEEN_SIGNALS)[0]:
+                pass
+            block = source.read1(BLOCK)
+        else:
+            block = source.read(BLOCK)
+        if not block:
+            return
+        yield block
 
 
 def _parse(

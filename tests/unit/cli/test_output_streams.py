@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from evenodds.files import COPIES
+from evenodds.rows.open_table import _as_they_come
 from evenodds.simulation import worlds
 
 GOOD = f"test {worlds.PATIENTS} --label {worlds.LABEL} --anchors {worlds.TOSS_UPS} --method wald"
@@ -72,6 +73,9 @@ def test_a_link_a_pipe_and_a_device_are_written_to(tmp_path):
     assert not os.path.isfile(os.devnull)
 
 
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @pytest.fixture
 def copying(tmp_path):
     """Start a command that has begun to copy standard input, which does not end."""
@@ -80,6 +84,8 @@ def copying(tmp_path):
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(tmp_path)},
+        # What nohup or a shell in the background has its children ignore would never end this.
+        preexec_fn=lambda: [signal.signal(how, signal.SIG_DFL) for how in ENDS],  # noqa: PLW1509
     )
     process.stdin.write(b"a,y\n" * 100_000)  # more than a pipe holds: some of it has been read
     yield process
@@ -87,12 +93,20 @@ def copying(tmp_path):
     process.communicate()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", ENDS)
 def test_a_request_to_end_removes_copies_of_data(copying, tmp_path, how):
     assert [path.name.startswith(COPIES) for path in tmp_path.iterdir()] == [True]
     copying.send_signal(how)
     assert copying.wait() == 128 + how
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_pipe_holds_is_read_without_waiting_for_more():
+    """A read that waits to be full does not see a signal that came between its parts."""
+    out, into = os.pipe()
+    os.write(into, b"a,y\n")
+    with os.fdopen(out, "rb") as source, os.fdopen(into, "wb"):
+        assert next(_as_they_come(source)) == b"a,y\n"
 
 
 def test_what_a_killed_command_left_goes_with_the_next_start(copying, tmp_path):

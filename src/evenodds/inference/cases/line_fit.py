@@ -46,7 +46,7 @@ class Strata:
     Attributes
     ----------
     n, positive : array
-        Rows that were not judged, and how many of them are given the positive label.
+        Rows whose labels count, and how many of them are given the positive label.
     judged, stated : array
         Cases that were judged, and the sum of what was stated of them.
     dispersion : array
@@ -131,6 +131,70 @@ def strata_by_label(rows: FloatArray, judged: FloatArray, true: FloatArray) -> S
     middle = (weights * near).sum(axis=1)
     worth = middle * (1 - middle) / variance
     return Strata(n, rows[:, 1], worth, worth * share, np.ones(len(n)), math.inf)
+
+
+def strata_by_statement(
+    n: FloatArray, positive: FloatArray, of_case: Ints, said: FloatArray, label: FloatArray
+) -> tuple[Strata, "Regressed"]:
+    """Return what a line is fitted to, from probabilities stated of cases drawn by stratum.
+
+    `n` and `positive` count all rows of each stratum, those that were judged among them; `said`
+    and `label` are what was stated of each case, and the label that it was given.
+    """
+    regressed = Regressed.on_labels(said, label, of_case, positive / n)
+    judged = np.bincount(of_case, minlength=len(n)).astype(float)
+    means = np.bincount(of_case, regressed.said, len(n)) / judged
+    squares = np.bincount(of_case, (regressed.said - means[of_case]) ** 2, len(n))
+    stated = judged * np.clip(means, 0, 1)
+    freedom = float(len(said) - len(n))
+    # One degree of freedom more is for how far statements follow labels.
+    spread = dispersions(np.asarray(squares * freedom / (freedom - 1)), stated, judged)
+    return Strata(n, positive, judged, stated, spread, freedom - 1), regressed
+
+
+@dataclass(frozen=True, slots=True)
+class Regressed:
+    """Statements as they would be if the cases of a stratum had the labels of all its rows.
+
+    A case that is labelled positive is the likelier to be truly so, and of a dozen cases more or
+    fewer have a positive label than of their stratum, by chance. Which share of the rows has is
+    known, so that chance can be taken out: the regression estimator of survey sampling.
+
+    Attributes
+    ----------
+    said : array
+        What was stated of each case, less what its label has to do with it.
+    pull : array
+        How much likelier to be truly positive a positive label makes a case, a value a stratum.
+    """
+
+    said: FloatArray
+    pull: FloatArray
+
+    @classmethod
+    def on_labels(
+        cls, said: FloatArray, label: FloatArray, of_case: Ints, share: FloatArray
+    ) -> "Regressed":
+        """Regress statements on labels, in each stratum as far as they vary there.
+
+        Were statements the posteriors, the slope in a stratum would be their variance times
+        gamma over that of the labels; `part`, in the place of gamma, is estimated once for all.
+        """
+
+        def summed(values: FloatArray) -> FloatArray:
+            return np.asarray(np.bincount(of_case, values, len(share)), dtype=float)
+
+        cases = summed(np.ones(len(said)))
+        off_said = said - (summed(said) / cases)[of_case]
+        off_label = label - (summed(label) / cases)[of_case]
+        of_labels = np.clip(share * (1 - share), SHARE_FLOOR * (1 - SHARE_FLOOR), None)
+        steep = summed(off_said**2) / np.maximum(cases - 1, 1) / of_labels
+        # Least squares, weighted by one over the variance of the statements of a stratum.
+        follows = (off_said * off_label / of_labels[of_case]).sum()
+        could = (off_label**2 * (steep / of_labels)[of_case]).sum()
+        part = np.clip(follows / max(could, NOTHING), 0, 1)
+        pull = np.minimum(part * steep, 1)
+        return cls(said - pull[of_case] * (label - share[of_case]), pull)
 
 
 def dispersions(squares: FloatArray, stated: FloatArray, judged: FloatArray) -> FloatArray:
@@ -451,7 +515,7 @@ def normal_of_t(root: FloatArray, freedom: float | FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedRows:
-    """Rows and cases with the groups they belong to; rows that were judged weigh nothing."""
+    """Rows and cases with the groups they belong to, and how far statements follow labels."""
 
     group: Ints
     stratum: Ints
@@ -460,12 +524,15 @@ class GroupedRows:
     case_group: Ints
     case_stratum: Ints
     statement: FloatArray
+    pull: FloatArray
 
     def variance(self, strata: Strata, slope: float, shares: FloatArray, asymmetry: float) -> float:
         """Return the variance of the asymmetry: squares of what each group adds to it."""
         reach, _ = leverages(strata, slope, shares, asymmetry)
         off = self.label - (strata.positive / strata.n)[self.stratum]
-        labels = (reach / strata.n)[self.stratum] * off * self.weight
+        # A label counts in its stratum, and in what statements are regressed on.
+        own = reach * (1 - slope * self.pull) / strata.n
+        labels = own[self.stratum] * off * self.weight
         off = self.statement - (strata.stated / strata.judged)[self.case_stratum]
         statements = -(reach * slope / strata.judged)[self.case_stratum] * off
         size = int(self.group.max()) + 1

@@ -15,9 +15,10 @@ from evenodds.inference.cases.line_fit import (
     SHARE_FLOOR,
     GroupedRows,
     LineStatistic,
+    Regressed,
     Strata,
-    dispersions,
     strata_by_label,
+    strata_by_statement,
 )
 from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers
 from evenodds.inference.line.ladder import (
@@ -114,7 +115,9 @@ def line_test(
               + \tfrac{1}{\phi_s} [k_s \log c_s + (m_s - k_s) \log(1 - c_s)]
 
     with :math:`l_s = (1 - \gamma + \Delta)/2 + \gamma c_s` is maximised over the line and the
-    shares; z is the signed root of twice its drop (theory page, "The line").
+    shares; z is the signed root of twice its drop (theory page, "The line"). Stated
+    probabilities are regressed on the labels of their cases first: how many labels of a stratum
+    are positive is known, and that the cases have more or fewer of them is chance.
 
     A straight line does not show that flips depend on the class alone. Where the truth was looked
     up, ``audit_test(..., strata=cases, scores=scores)`` needs no such assumption. Cases drawn by
@@ -150,16 +153,22 @@ def line_test(
         of_case=cases.strata[: len(said)],
         said=said.mean(axis=1),
     )
-    if cases.given_hash is None:
-        counts, worth = _count(data, cases.n_strata, kind), np.ones(len(said))
-    else:
+    worth, regressed = np.ones(len(said)), None
+    if cases.given_hash is not None:
         counts, worth = _count_by_label(data, cases.n_strata)
+    elif kind == "looked-up":
+        counts = _count_looked_up(data, cases.n_strata)
+    else:
+        n, positive = _labels(data, cases.n_strata)
+        counts, regressed = strata_by_statement(
+            n, positive, data.of_case, data.said, given[data.rows]
+        )
     others = [counts.without_each()] if len(counts) > FEWEST_STRATA_LEFT else []
     statistic, one_fold, *without = LineStatistic.of_each(
         [counts, of_one_fold(counts), *others], tolerance
     )
     if groups is not None:
-        statistic = statistic.widened_by(_grouped(groups, data))
+        statistic = statistic.widened_by(_grouped(groups, data, regressed))
     rungs = ladder(one_fold)
     return _result(
         statistic, cases, (kind, asked), labels, said, worth=worth, rungs=rungs, without=without
@@ -234,25 +243,32 @@ def _refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
         )
 
 
-def _count(data: _Judged, size: int, answers: Answers) -> Strata:
-    """Return counts of the rows that were not judged, and of the statements."""
-    left = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
-    left[data.rows] = 0.0
-    n = np.bincount(data.strata, left, size).astype(float)
-    positive = np.bincount(data.strata, left * data.given, size).astype(float)
+def _labels(data: _Judged, size: int, *, judged: bool = True) -> tuple[FloatArray, FloatArray]:
+    """Return the rows of each stratum and how many are labelled positive, judged ones or not."""
+    counted = _counted(data, judged=judged)
+    n = np.bincount(data.strata, counted, size).astype(float)
     if (n <= 0).any():
         raise InputError(
             f"stratum {int(n.argmin()) + 1} of {size} has no rows left to count labels in: all of "
             "them were judged, or weigh nothing. Draw fewer cases, or fewer strata."
         )
+    return n, np.bincount(data.strata, counted * data.given, size).astype(float)
+
+
+def _counted(data: _Judged, *, judged: bool) -> FloatArray:
+    """Return how many rows each row counts as, where judged ones do or do not."""
+    weights = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
+    if not judged:
+        weights[data.rows] = 0.0
+    return weights
+
+
+def _count_looked_up(data: _Judged, size: int) -> Strata:
+    """Return counts of the rows that were not looked up, and of the truths."""
+    n, positive = _labels(data, size, judged=False)
     m = np.bincount(data.of_case, minlength=size).astype(float)
     k = np.bincount(data.of_case, data.said, size).astype(float)
-    if answers == "looked-up":
-        return Strata(n, positive, m, k, np.ones(size), math.inf)
-    off = (data.said - (k / m)[data.of_case]) ** 2
-    squares = np.bincount(data.of_case, off, size).astype(float)
-    freedom = float(len(data.said) - size)
-    return Strata(n, positive, m, k, dispersions(squares, k, m), freedom)
+    return Strata(n, positive, m, k, np.ones(size), math.inf)
 
 
 def _count_by_label(data: _Judged, size: int) -> tuple[Strata, FloatArray]:
@@ -274,19 +290,18 @@ def _count_by_label(data: _Judged, size: int) -> tuple[Strata, FloatArray]:
     return strata_by_label(rows, judged, by_cell(data.of_case, of_case, data.said)), worth
 
 
-def _grouped(groups: ArrayLike, data: _Judged) -> GroupedRows:
+def _grouped(groups: ArrayLike, data: _Judged, regressed: Regressed | None) -> GroupedRows:
     n_rows = len(data.strata)
     which, _ = read_groups(groups, n_rows, whose=f"there are {n_rows:,} rows")
-    left = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
-    left[data.rows] = 0.0
     return GroupedRows(
         group=which,
         stratum=data.strata,
         label=data.given,
-        weight=left,
+        weight=_counted(data, judged=regressed is not None),
         case_group=which[data.rows],
         case_stratum=data.of_case,
-        statement=data.said,
+        statement=data.said if regressed is None else regressed.said,
+        pull=np.zeros(data.strata.max() + 1) if regressed is None else regressed.pull,
     )
 
 
