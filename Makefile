@@ -1,6 +1,7 @@
 # Every target sets up what it needs in .venv; nothing is installed twice.
 PYTHON ?= python3
 BIN := .venv/bin
+SHELL := bash
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -46,23 +47,15 @@ bench-data: .venv/installed-bench
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz --mutations 500
 
-calibration: .venv/installed-dev
-	$(BIN)/python -m tests.calibration.run
-	$(BIN)/python -m tests.calibration.rare
-	$(BIN)/python -m tests.calibration.checks
-	$(BIN)/python -m tests.calibration.leaning
-	$(BIN)/python -m tests.calibration.elicited
-	$(BIN)/python -m tests.calibration.losses
-	$(BIN)/python -m tests.calibration.audit
-	$(BIN)/python -m tests.calibration.contour
-	$(BIN)/python -m tests.calibration.local
-	$(BIN)/python -m tests.calibration.multiclass
-	$(BIN)/python -m tests.calibration.scores
-	$(BIN)/python -m tests.calibration.line
-	$(BIN)/python -m tests.calibration.line_learners
-	$(BIN)/python -m tests.calibration.stratified_audit
-	$(BIN)/python -m tests.calibration.assisted_audit
-	$(BIN)/python -m tests.calibration.looked_up_classes
+# Hours of CPU: a suite that ended is not run again, until build/calibration is removed.
+CALIBRATIONS := run rare checks leaning elicited losses audit contour local multiclass scores line \
+  line_learners stratified_audit assisted_audit looked_up_classes
+calibration: $(CALIBRATIONS:%=build/calibration/%.txt)
+
+build/calibration/%.txt: .venv/installed-dev
+	@mkdir -p $(@D)
+	set -o pipefail; time $(BIN)/python -m tests.calibration.$* | tee $@.part
+	@mv $@.part $@
 
 signals: .venv/installed-dev
 	$(BIN)/python -m tests.signals.interrupts
