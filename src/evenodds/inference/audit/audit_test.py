@@ -390,32 +390,14 @@ def audit_test(
     >>> result.pvalue < 0.01
     True
     """
-    rated = read_raters(true)
-    if rated is not None or looks is not None:
-        if looks is not None and (inclusion is not None or groups is not None):
-            raise InputError(
-                "looks goes without inclusion and groups: rows count as independent, and so many "
-                "at each look. Leave one out."
-            )
-        found = audit_test(
-            true if rated is None else rated.truth,
-            given,
-            sampled_by=sampled_by,
-            given_counts=given_counts,
-            strata=strata,
-            scores=scores,
-            inclusion=inclusion,
-            alternative=alternative,
-            positive=positive,
-            groups=groups,
-        )
-        if looks is not None:
-            found = _looked_at(found, read_looks(looks, found.n_rows))
-        if rated is not None:
-            check = raters_check(found, rated)
-            found = replace(found, diagnostics=(*found.diagnostics, check))
-        return found
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
+    rated = read_raters(true)
+    truth = true if rated is None else rated.truth
+    if looks is not None and (inclusion is not None or groups is not None):
+        raise InputError(
+            "looks goes without inclusion and groups: rows count as independent, and so many at "
+            "each look. Leave one out."
+        )
     if inclusion is not None:
         others = {"strata": strata, "scores": scores, "given_counts": given_counts}
         others |= {"groups": groups, "sampled_by": None if design == "random" else design}
@@ -425,14 +407,14 @@ def audit_test(
                     f"{name} goes without inclusion, which says all of how rows were drawn: leave "
                     "one out."
                 )
-        labels, cells, counts, chances = read_inclusion(true, given, inclusion, positive)
+        labels, cells, counts, chances = read_inclusion(truth, given, inclusion, positive)
         wrong = sum(one.n_wrong for one in cells)
         checks = (chances, audited_check(len(labels.true), wrong, len(cells)))
-        return _in_cells(labels, cells, counts, checks, check_alternative(alternative))
-    if strata is not None:
+        found = _in_cells(labels, cells, counts, checks, check_alternative(alternative))
+    elif strata is not None:
         refuse_in_strata(strata, design, groups)
         rows = read_strata(
-            true,
+            truth,
             given,
             strata,
             scores=scores,
@@ -440,18 +422,24 @@ def audit_test(
             positive=positive,
             by_given=design == "given",
         )
-        return _within_strata(rows, check_alternative(alternative))
-    if scores is not None:
-        raise InputError("scores goes with strata=cases, the record of choose_cases.")
-    labels = read_audited(true, given, positive)
-    return audit_counts(
-        labels.flips(),
-        labels,
-        sampled_by=design,
-        given_counts=given_counts,
-        alternative=check_alternative(alternative),
-        ways=read_ways(groups, len(labels.true)),
-    )
+        found = _within_strata(rows, check_alternative(alternative))
+    else:
+        if scores is not None:
+            raise InputError("scores goes with strata=cases, the record of choose_cases.")
+        labels = read_audited(truth, given, positive)
+        found = audit_counts(
+            labels.flips(),
+            labels,
+            sampled_by=design,
+            given_counts=given_counts,
+            alternative=check_alternative(alternative),
+            ways=read_ways(groups, len(labels.true)),
+        )
+    if looks is not None:
+        found = _looked_at(found, read_looks(looks, found.n_rows))
+    if rated is not None:
+        found = replace(found, diagnostics=(*found.diagnostics, raters_check(found, rated)))
+    return found
 
 
 def _looked_at(result: AuditTestResult, looks: tuple[int, ...]) -> AuditTestResult:
