@@ -1,6 +1,5 @@
 """`evenodds audit` and `evenodds audit plan`: rows whose true label was looked up, or will be."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +8,7 @@ import typer
 
 from evenodds.cli import options
 from evenodds.cli.options import DATA, PLAN, TEST, option
-from evenodds.cli.output import Delivery, deliver, guarded, name_data
+from evenodds.cli.output import Delivery, deliver, guarded, name_data, show
 
 if TYPE_CHECKING:
     from evenodds.validation import FloatArray
@@ -234,13 +233,7 @@ def run_audit_plan(
         runs=runs,
         seed=seed,
     )
-    if output_format == "json":
-        document = {**size.to_dict(), "verdict": sheet_of(size, View()).verdict}
-        print(json.dumps(document, indent=2))
-        return
-    from evenodds.cli.show import show_sheet
-
-    show_sheet(sheet_of(size, View()))
+    show(size, sheet_of(size, View()), output_format)
 
 
 def _scores(scores: str, data: list[str] | None) -> "FloatArray":

@@ -221,7 +221,8 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failure: str | None = N
     if wanted.margin is not None:
         sheet = replace(sheet, facts=[*sheet.facts, *sheet.page_facts], page_facts=())
     try:
-        _print(result, sheet, wanted)
+        read = {"significance": wanted.significance, "reject": sheet.rejected}
+        show(result, sheet, wanted.output_format, **read)
         sys.stdout.flush()
     except BrokenPipeError:
         if failure is None:
@@ -232,16 +233,10 @@ def deliver(result: Any, wanted: Delivery, *, name: str, failure: str | None = N
         raise typer.Exit(GATE_FAILED)
 
 
-def _print(result: Any, sheet: "Sheet", wanted: Delivery) -> None:
-    """Print the result for people or programs."""
-    if wanted.output_format == "json":
-        document = {
-            **result.to_dict(),
-            **sheet.answers,
-            "significance": wanted.significance,
-            "reject": sheet.rejected,
-            "verdict": sheet.verdict,
-        }
+def show(result: Any, sheet: "Sheet", output_format: str, **answers: Any) -> None:
+    """Print a result for people, or for programs with what else was answered."""
+    if output_format == "json":
+        document = {**result.to_dict(), **sheet.answers, **answers, "verdict": sheet.verdict}
         print(json.dumps(document, indent=2, default=str))
     else:
         from evenodds.cli.show import show_sheet

@@ -1,6 +1,5 @@
 """`evenodds plan`: how many rows and toss-ups a test needs, before they are collected."""
 
-import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,11 +8,10 @@ import typer
 
 from evenodds.cli import options
 from evenodds.cli.options import DATA, OUTPUT, PLAN, TEST, option
-from evenodds.cli.output import INTERRUPTED, check_output, guarded, tell
+from evenodds.cli.output import INTERRUPTED, check_output, guarded, show, tell
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise
-    from evenodds.planning.line_plan import LinePlan
     from evenodds.planning.plan import Plan
     from evenodds.planning.question import Design
 
@@ -105,6 +103,7 @@ def run_plan(
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
     from evenodds.cli.output import progress_bar
     from evenodds.planning.plan import make_plan
+    from evenodds.report.sheet import View, sheet_of
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
     check_whole(runs, "--runs", at_most=MOST_RUNS)
@@ -174,22 +173,9 @@ def run_plan(
         )
     if drawing is not None:
         _draw(plan, drawing)
-    _show(plan, output_format)
+    show(plan, sheet_of(plan, View()), output_format)
     if plan.interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _show(plan: "Plan | LinePlan", output_format: str) -> None:
-    """Print a plan for people or for programs."""
-    from evenodds.report.sheet import View, sheet_of
-
-    sheet = sheet_of(plan, View())
-    if output_format == "json":
-        print(json.dumps({**plan.to_dict(), "verdict": sheet.verdict}, indent=2))
-    else:
-        from evenodds.cli.show import show_sheet
-
-        show_sheet(sheet)
 
 
 def _refuse_beside(what: str, plans: str, others: dict[str, Any]) -> None:
@@ -208,6 +194,7 @@ def _show_line_plan(
     from evenodds.cli.line import naming_options, read_scored
     from evenodds.errors import InputError
     from evenodds.planning.line_plan import line_plan
+    from evenodds.report.sheet import View, sheet_of
 
     if not data or label is None:
         raise InputError("--scores needs DATA and --label: the labels that the scores foretell.")
@@ -216,7 +203,7 @@ def _show_line_plan(
         asked["power"] = 0.8
     with naming_options():
         found = line_plan(read.scores, read.labels, positive=read.positive, **asked)
-    _show(found, output_format)
+    show(found, sheet_of(found, View()), output_format)
 
 
 def _read_design(pilot: "Design | None", world: str | None, variance: "Design | None") -> "Design":

@@ -1,13 +1,12 @@
 """`evenodds prior`: what the share of positive labels says, when the true share is known."""
 
-import json
 from typing import Annotated, Any, Literal
 
 import typer
 
 from evenodds.cli import options
 from evenodds.cli.options import DATA, TEST, option
-from evenodds.cli.output import guarded
+from evenodds.cli.output import guarded, show
 
 EXAMPLES = """\
 evenodds prior 800 2000 0.5
@@ -47,14 +46,4 @@ def run_prior(
         prior_standard_error=prior_standard_error,
     )
     sheet = sheet_of(result, View(significance=significance))
-    if output_format == "json":
-        answers = {
-            "significance": significance,
-            "reject": sheet.rejected,
-            "verdict": sheet.verdict,
-        }
-        print(json.dumps({**result.to_dict(), **answers}, indent=2))
-        return
-    from evenodds.cli.show import show_sheet
-
-    show_sheet(sheet)
+    show(result, sheet, output_format, significance=significance, reject=sheet.rejected)
