@@ -114,6 +114,16 @@ class AuditedLabels:
         """Count the rows."""
         return Flips.of_cells(np.bincount(self.cells, minlength=4))
 
+    def positive_among(self, given: Any) -> NDArray[np.bool_]:
+        """Return which given labels of all rows are positive; they must be the same two."""
+        every = read_labels(given, self.positive, "given")
+        if every.negative != self.negative:
+            raise InputError(
+                f"given has {every.negative!r} but true has {self.negative!r}: write the two "
+                "classes in the same words in both."
+            )
+        return np.asarray(every.block(slice(None)) == 1)
+
 
 def read_pair(
     true: Any, given: Any, called: tuple[str, str] = ("true", "given")

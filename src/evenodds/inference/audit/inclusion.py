@@ -20,7 +20,7 @@ from evenodds.inference.audit.counts import (
 )
 from evenodds.inference.audit.result import AuditStratum
 from evenodds.inference.results import Diagnostic
-from evenodds.rows.labels import as_labels, is_missing, read_labels
+from evenodds.rows.labels import as_labels, is_missing
 from evenodds.validation import FloatArray, check_vector
 
 # Chances of one stratum differ by at most this factor, and it has so many audited rows.
@@ -55,13 +55,7 @@ def read_inclusion(
         raise InputError("true is missing for every row: no row was audited.")
     labels = read_audited(truth[drawn], whole[drawn], positive)
     check_both_classes(labels.flips(), "given", labels)
-    every = read_labels(whole, labels.positive, "given")
-    if every.negative != labels.negative:
-        raise InputError(
-            f"given has {every.negative!r} but true has {labels.negative!r}: write the two classes "
-            "in the same words in both."
-        )
-    labelled = every.block(slice(None)) == 1
+    labelled = labels.positive_among(whole)
     wrong = np.zeros(len(whole))
     wrong[drawn] = labels.true != labels.given
     strata = [

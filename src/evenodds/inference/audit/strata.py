@@ -26,7 +26,7 @@ from evenodds.inference.cases.line_fit import ALIKE, LineStatistic, leverages, s
 from evenodds.inference.cases.record import Cases, Ints
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.classes import Classes
-from evenodds.rows.labels import as_labels, read_labels
+from evenodds.rows.labels import as_labels
 from evenodds.validation import signed
 
 # What makes a check speak.
@@ -141,14 +141,8 @@ def _along_a_score(
             "give the labels of all rows."
         )
     labels = read_audited(truth, whole[cases.rows[: len(truth)]], positive)
-    every = read_labels(whole, labels.positive, "given")
-    if every.negative != labels.negative:
-        raise InputError(
-            f"given has {every.negative!r} but true has {labels.negative!r}: write the two classes "
-            "in the same words in both."
-        )
+    codes = labels.positive_among(whole).astype(np.intp)
     check_both_classes(labels.flips(), "given", labels)
-    codes = (every.block(slice(None)) == 1).astype(np.intp)
     classes = Classes(codes, (labels.negative, labels.positive))
     counts = count_cases(cases, stratum, classes, labels.true.astype(np.intp))
     return StratifiedRows(labels, counts, by_given=cases.given_hash is not None, along_a_score=True)
