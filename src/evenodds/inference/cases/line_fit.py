@@ -29,6 +29,10 @@ ASYMMETRIES = 17
 # Statements as sure as this still vary by what nobody states.
 LEAST_DISPERSION = 0.005
 SHARE_FLOOR = 0.01
+# How many cases the dispersion of all strata counts as beside those of a stratum.
+CASES_OF_ALL = 12.0
+# A case is taken to tell at most so much of how far statements follow labels.
+MOST_LEVERAGE = 0.9
 # What is divided by where there is nothing: no share, no rows, no cases.
 NOTHING = 1e-100
 # Added to the cases of either kind where a variance is estimated.
@@ -144,12 +148,13 @@ def strata_by_statement(
     regressed = Regressed.on_labels(said, label, of_case, positive / n)
     judged = np.bincount(of_case, minlength=len(n)).astype(float)
     means = np.bincount(of_case, regressed.said, len(n)) / judged
-    squares = np.bincount(of_case, (regressed.said - means[of_case]) ** 2, len(n))
+    squares = np.asarray(np.bincount(of_case, regressed.off**2, len(n)), dtype=float)
     stated = judged * np.clip(means, 0, 1)
-    freedom = float(len(said) - len(n))
-    # One degree of freedom more is for how far statements follow labels.
-    spread = dispersions(np.asarray(squares * freedom / (freedom - 1)), stated, judged)
-    return Strata(n, positive, judged, stated, spread, freedom - 1), regressed
+    # One degree of freedom is for how far statements follow labels.
+    freedom = float(len(said) - len(n) - 1)
+    return Strata(n, positive, judged, stated, dispersions(squares, stated, judged), freedom), (
+        regressed
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,51 +169,63 @@ class Regressed:
     ----------
     said : array
         What was stated of each case, less what its label has to do with it.
+    off : array
+        How far that is from the mean of its stratum, were the case not among those that tell how
+        far statements follow labels.
     pull : array
         How much likelier to be truly positive a positive label makes a case, a value a stratum.
     """
 
     said: FloatArray
+    off: FloatArray
     pull: FloatArray
 
     @classmethod
     def on_labels(
         cls, said: FloatArray, label: FloatArray, of_case: Ints, share: FloatArray
     ) -> "Regressed":
-        """Regress statements on labels, in each stratum as far as they vary there.
+        """Regress statements on labels, in each stratum as far as cases can differ there.
 
         Were statements the posteriors, the slope in a stratum would be their variance times
-        gamma over that of the labels; `part`, in the place of gamma, is estimated once for all.
+        gamma over that of the labels. The variance goes by the share truly positive as a line
+        through all strata tells it: that of a dozen statements would go along with their mean,
+        and bias it. `part` is estimated once for all strata.
         """
 
         def summed(values: FloatArray) -> FloatArray:
             return np.asarray(np.bincount(of_case, values, len(share)), dtype=float)
 
         cases = summed(np.ones(len(said)))
-        off_said = said - (summed(said) / cases)[of_case]
+        means = summed(said) / cases
+        off_said = said - means[of_case]
         off_label = label - (summed(label) / cases)[of_case]
+        apart = share - share.mean()
+        slope = (apart * means).sum() / max((apart**2).sum(), NOTHING)
+        near = np.clip(means.mean() + slope * apart, 0, 1)
         of_labels = np.clip(share * (1 - share), SHARE_FLOOR * (1 - SHARE_FLOOR), None)
-        steep = summed(off_said**2) / np.maximum(cases - 1, 1) / of_labels
+        steep = near * (1 - near) / of_labels
         # Least squares, weighted by one over the variance of the statements of a stratum.
         follows = (off_said * off_label / of_labels[of_case]).sum()
-        could = (off_label**2 * (steep / of_labels)[of_case]).sum()
-        part = np.clip(follows / max(could, NOTHING), 0, 1)
+        weight = off_label**2 * (steep / of_labels)[of_case]
+        part = np.clip(follows / max(weight.sum(), NOTHING), 0, 1)
         pull = np.minimum(part * steep, 1)
-        return cls(said - pull[of_case] * (label - share[of_case]), pull)
+        leverage = np.minimum(weight / max(weight.sum(), NOTHING), MOST_LEVERAGE)
+        off = (off_said - pull[of_case] * off_label) / (1 - leverage)
+        return cls(said - pull[of_case] * (label - share[of_case]), off, pull)
 
 
 def dispersions(squares: FloatArray, stated: FloatArray, judged: FloatArray) -> FloatArray:
-    """Return the dispersion of statements a stratum: its own, at least that of all, at most 1.
+    """Return the dispersion of statements a stratum: its own, drawn towards that of all.
 
     `squares` are sums of squares around the mean of each stratum. One dispersion for all is too
     small where an expert is sure in most strata and not in one; that of a few statements alone
-    is too small by chance.
+    is too small by chance, and strata where it is would be trusted most.
     """
     share = np.clip(stated / judged, SHARE_FLOOR, 1 - SHARE_FLOOR)
-    most = (judged - 1) * share * (1 - share)
-    pooled = max(squares.sum() / max(most.sum(), NOTHING), LEAST_DISPERSION)
-    own = np.divide(squares, most, out=np.zeros_like(squares), where=most > 0)
-    return np.asarray(np.minimum(1.0, np.maximum(pooled, own)))
+    most = share * (1 - share)
+    pooled = squares.sum() / ((judged - 1) * most).sum()
+    drawn = (squares / most + CASES_OF_ALL * pooled) / (judged - 1 + CASES_OF_ALL)
+    return np.asarray(np.clip(drawn, LEAST_DISPERSION, 1))
 
 
 @dataclass(frozen=True, slots=True)

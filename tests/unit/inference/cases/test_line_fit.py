@@ -155,7 +155,7 @@ def test_sure_statements_stay_sure_whatever_the_labels_are():
     label, of_case = np.tile([0.0, 1.0], 12), np.repeat([0, 1], 12)
     said = np.where(of_case == 0, 0.0, 0.2 + 0.5 * label)
     found = Regressed.on_labels(said, label, of_case, np.array([0.3, 0.7]))
-    np.testing.assert_array_equal(found.said[:12], 0.0)
+    np.testing.assert_allclose(found.said[:12], 0.0, atol=1e-12)
     assert found.pull[1] > 0.3
 
 
@@ -174,12 +174,16 @@ def test_labels_take_chance_out_of_the_shares_and_leave_their_mean():
     assert np.var(regressed) / np.var(plain) == pytest.approx(1 - 0.21, abs=0.05)
 
 
-def test_one_wide_stratum_keeps_its_own_dispersion():
-    judged = np.full(5, 12.0)
-    squares, stated = np.array([0.0, 0, 0, 0.5, 2.8]), np.array([0.0, 0, 0, 1.2, 7.2])
+def test_a_dispersion_is_its_own_drawn_towards_that_of_all():
+    """By hand: of 12 cases each, 11 degrees of freedom of its own and 12 of all."""
+    judged, stated = np.full(3, 12.0), np.array([2.4, 6.0, 6.0])
+    squares = np.array([0.176, 0.55, 2.2])
+    own = squares / 11 / np.array([0.16, 0.25, 0.25])
+    pooled = squares.sum() / 11 / 0.66
+    np.testing.assert_allclose(own, [0.1, 0.2, 0.8])
     found = dispersions(squares, stated, judged)
-    assert found[4] > 0.9
-    assert found[0] == found[1] == found.min() > 0.005
+    np.testing.assert_allclose(found, (11 * own + 12 * pooled) / 23, rtol=1e-12)
+    assert dispersions(squares * 3, stated, judged).max() == 1
 
 
 def test_groups_that_do_not_matter_change_nothing():
