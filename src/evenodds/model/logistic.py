@@ -45,6 +45,7 @@ from evenodds.model.sums import (
     probabilities,
     shifted,
     weigh,
+    without_chance,
 )
 from evenodds.rows.base import Block, Rows, Span, refuse_missing, sampling_step
 from evenodds.rows.read import read_data
@@ -627,7 +628,7 @@ def _sampled(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments] | 
     moments = replace(
         moments,
         weight=weight,
-        products=moments.without_chance(sample.n_counted) * (weight / moments.weight),
+        products=without_chance(moments.products, sample.n_counted) * (weight / moments.weight),
         labels=share * weight + float(rise[0]),
         by_label=rise[1:] - moments.means * rise[0],
     )

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from evenodds.rows.base import Block, against, beside, exactly, on_host
+from evenodds.rows.base import Block, against, beside, exactly, on_host, xp_of
 from evenodds.validation import FloatArray
 
 # From this width on the symmetric product beats the general one, which starts faster.
@@ -197,7 +197,7 @@ class WeightedGram:
             if features.nbytes <= PIECE_BYTES:
                 self._add_general(features, weights)
                 return
-            for piece in _pieces(features):
+            for piece in pieces(features):
                 self._add_general(features[piece], weights[piece])
             return
         if len(self._scratch) < len(features):
@@ -245,11 +245,15 @@ class WeightedGram:
         return full
 
 
-def _pieces(features: FloatArray) -> Iterator[slice]:
-    """Cut a block into pieces that fit the cache together with a scaled copy."""
+def pieces(features: Any, within: slice = slice(None)) -> Iterator[slice]:
+    """Cut rows in memory into pieces that fit the cache together with a scaled copy."""
+    start, end, _ = within.indices(len(features))
+    if not isinstance(features, np.ndarray):
+        yield within
+        return
     length = max(PIECE_BYTES // (8 * features.shape[1]), 1)
-    for start in range(0, len(features), length):
-        yield slice(start, start + length)
+    for first in range(start, end, length):
+        yield slice(first, min(first + length, end))
 
 
 # Keeps the start finite where least squares explains the labels almost entirely.
@@ -308,6 +312,21 @@ class ShiftedCurve:
         return unshifted(one_side.T, self.shift).T
 
 
+def without_chance(products: Any, n_rows: int) -> Any:
+    """Return sums of products about means, less what chance adds to those of different columns.
+
+    Correlations are shrunk by the share of their squares that `n_rows` rows of unrelated columns
+    would show too (Schaefer and Strimmer 2005, Stat. Appl. Genet. Mol. Biol. 4, 32).
+    """
+    variances = products.diagonal()
+    by_variance = products / variances
+    n_columns = len(variances)
+    squares = float((by_variance * by_variance.T).sum()) - n_columns
+    by_chance = n_columns * (n_columns - 1) / n_rows
+    kept = max(1 - by_chance / max(squares, by_chance, 1e-300), 0.0)
+    return products * kept + (1 - kept) * xp_of(products).diag(variances)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnMoments:
     """Weight, means, centred products and labels of shifted columns."""
@@ -339,22 +358,6 @@ class ColumnMoments:
         full[0, 0], full[0, 1:], full[1:, 0] = weight, sums, sums
         full[1:, 1:] = self.products + np.outer(sums, self.means)
         return full
-
-    def without_chance(self, n_rows: int) -> FloatArray:
-        """Return the products less what chance adds to those of different columns.
-
-        Correlations are shrunk by the share of their squares that `n_rows` rows of unrelated
-        columns would show too (Schaefer and Strimmer 2005, Stat. Appl. Genet. Mol. Biol. 4, 32).
-        """
-        variances = self.products.diagonal()
-        by_variance = self.products / variances
-        squares = float((by_variance * by_variance.T).sum())
-        n_columns = len(variances)
-        by_chance = n_columns * (n_columns - 1) / n_rows
-        kept = max(1 - by_chance / max(squares - n_columns, by_chance), 0.0)
-        shrunk: FloatArray = self.products * kept
-        np.fill_diagonal(shrunk, variances)
-        return shrunk
 
     def start(self) -> FloatArray:
         """Return coefficients for shifted features: exact if both classes were normal.
