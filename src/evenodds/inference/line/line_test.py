@@ -19,7 +19,7 @@ from evenodds.inference.cases.line_fit import (
     dispersions,
     strata_by_label,
 )
-from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers
+from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers, count_labels
 from evenodds.inference.line.ladder import (
     DOUBT_BELOW,
     ladder,
@@ -236,10 +236,9 @@ def _refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
 
 def _count(data: _Judged, size: int, answers: Answers) -> Strata:
     """Return counts of the rows that were not judged, and of the statements."""
-    left = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
-    left[data.rows] = 0.0
-    n = np.bincount(data.strata, left, size).astype(float)
-    positive = np.bincount(data.strata, left * data.given, size).astype(float)
+    n, positive = count_labels(
+        data.strata, data.given, size, weights=data.weights, left_out=data.rows
+    )
     if (n <= 0).any():
         raise InputError(
             f"stratum {int(n.argmin()) + 1} of {size} has no rows left to count labels in: all of "
