@@ -41,6 +41,7 @@ from evenodds.model.sums import (
     Sums,
     WeightedGram,
     counts_of,
+    error_in_single,
     positive_inverse,
     probabilities,
     shifted,
@@ -235,6 +236,7 @@ class LogisticProblem:
 
     rows: Rows
     scaling: Scaling
+    single: bool = False  # whether the information is summed in single precision
 
     def curvatures(self, coefficients: FloatArray) -> tuple[float, float]:
         """Return the mean curvature of a row and that along the coefficients, from some thousand.
@@ -255,7 +257,8 @@ class LogisticProblem:
 
     def evaluate(self, coefficients: FloatArray) -> Evaluation:
         """Return log-likelihood, score and information (one full pass)."""
-        empty = Information(self.scaling.rescaled(coefficients), self.scaling.shift)
+        curve = self.scaling.rescaled(coefficients)
+        empty = Information(curve, self.scaling.shift, single=self.single)
         with np.errstate(over="ignore", divide="ignore"):
             sums = self.rows.sum_over_rows(empty)
         return Evaluation(
@@ -374,6 +377,8 @@ LEAST_WIDE_THINNING = 8
 ENOUGH_ROWS_A_PARAMETER = 16
 FEWEST_ROWS_A_PARAMETER = 5
 LAST_WIDE_STEP = 1e-7
+# The last curvature is summed in single precision if its inverse is then right to this.
+SINGLE_WILL_DO = 4e-8
 # Newton on overlapping data needs far fewer; more hint at separation.
 SUSPICIOUSLY_MANY_ITERATIONS = 15
 SAMPLE_SEED = 20210303
@@ -594,7 +599,11 @@ def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     # Log-odds far from 0 bend the curvature along the coefficients most of all.
     bend = start, at_first @ start * (along / across)
     near, n_steps = quasi_newton(problem, start, at_first, bend)
-    last = newton(problem, near, last_step=LAST_WIDE_STEP)
+    rows_a_weight = rows.n_counted / rows.total_weight
+    single = error_in_single(at_first, rows_a_weight) < SINGLE_WILL_DO
+    last = newton(replace(problem, single=single), near, last_step=LAST_WIDE_STEP)
+    if single and not error_in_single(last.information, rows_a_weight) < SINGLE_WILL_DO:
+        last = newton(problem, near, last_step=LAST_WIDE_STEP)
     if not last.converged or is_lost(last.information, at_first):
         return None
     return problem, replace(last, n_iterations=last.n_iterations + n_steps)

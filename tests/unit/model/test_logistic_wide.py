@@ -72,6 +72,25 @@ def test_one_curvature_and_few_scores_of_all_rows_are_enough(monkeypatch):
     assert passes.count("score") <= 10
 
 
+@pytest.mark.parametrize(
+    ("errors", "precisions"),
+    [((1.0,), ["double"]), ((0.0, 0.0), ["single"]), ((0.0, 1.0), ["single", "double"])],
+    ids=["too much at first", "little", "too much at last"],
+)
+def test_single_precision_is_for_where_it_costs_little(monkeypatch, errors, precisions):
+    told, used = iter(errors), []
+    whole = logistic.LogisticProblem.evaluate
+
+    def noted(problem, coefficients):
+        used.append("single" if problem.single else "double")
+        return whole(problem, coefficients)
+
+    monkeypatch.setattr(logistic, "error_in_single", lambda *_: next(told))
+    monkeypatch.setattr(logistic.LogisticProblem, "evaluate", noted)
+    fit_logistic(*table("plain", 16_000, 120))
+    assert used == precisions
+
+
 def test_a_column_that_is_constant_in_the_sample_alone_is_fitted(monkeypatch):
     X, y = table("plain", 16_000, 120)
     X[:, 7] = 0
