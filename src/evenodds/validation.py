@@ -127,14 +127,24 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 
 def check_vector(
-    values: ArrayLike, name: str, length: int, of_what: str, *, one_for_all: bool = True
+    values: ArrayLike,
+    name: str,
+    length: int,
+    of_what: str,
+    *,
+    one_for_all: bool = True,
+    lent: bool = False,
 ) -> FloatArray:
-    """Return `length` values, or one for all of them, as a finite float vector of its own."""
+    """Return `length` values, or one for all of them, as a finite float vector.
+
+    It is one of its own, unless it is only `lent`: to be read and not kept.
+    """
     each = f"one value for each {of_what}"
     needed = f"give one value, or {each}" if one_for_all else f"give {each}"
     try:
         given = as_array(values)
-        vector = None if given.dtype.kind == "c" else np.array(given, dtype=np.float64)
+        made = np.asarray if lent else np.array
+        vector = None if given.dtype.kind == "c" else made(given, dtype=np.float64)
     except (TypeError, ValueError):
         vector = None
     if vector is None:

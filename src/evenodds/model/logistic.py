@@ -41,9 +41,12 @@ from evenodds.model.sums import (
     Sums,
     WeightedGram,
     counts_of,
+    error_in_single,
+    positive_inverse,
     probabilities,
     shifted,
     weigh,
+    without_chance,
 )
 from evenodds.rows.base import Block, Rows, Span, refuse_missing, sampling_step
 from evenodds.rows.read import read_data
@@ -225,8 +228,6 @@ def _counted(block: Block) -> NDArray[np.bool_]:
 REPEATED = 1e-13
 # A constant column's spread is rounding only, far below this share of its mean.
 CONSTANT = 1e-14
-# Keeps the start finite where least squares explains the labels almost entirely.
-LEAST_RESIDUAL_SHARE = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,14 +236,18 @@ class LogisticProblem:
 
     rows: Rows
     scaling: Scaling
+    single: bool = False  # whether the information is summed in single precision
 
-    def curvature(self, coefficients: FloatArray) -> float:
-        """Return the mean curvature of a row, from some thousand of them."""
+    def curvatures(self, coefficients: FloatArray) -> tuple[float, float]:
+        """Return the mean curvature of a row and that along the coefficients, from some thousand.
+
+        The second counts a row by its squared log-odds.
+        """
         curve = self.scaling.rescaled(coefficients)
         step = max(1, self.rows.n_rows // SAMPLE_ROWS)
         some = self.rows.peeked(step, np.random.default_rng(SAMPLE_SEED))
-        total, weight = some.totals(partial(_curvature, curve, self.scaling.shift))
-        return float(total) / weight
+        bent, count, along, squares = some.totals(partial(_curvatures, curve, self.scaling.shift))
+        return bent / count, along / max(squares, 1e-300)
 
     def score(self, coefficients: FloatArray) -> FloatArray:
         """Return the first derivative (one cheap pass)."""
@@ -252,7 +257,8 @@ class LogisticProblem:
 
     def evaluate(self, coefficients: FloatArray) -> Evaluation:
         """Return log-likelihood, score and information (one full pass)."""
-        empty = Information(self.scaling.rescaled(coefficients), self.scaling.shift)
+        curve = self.scaling.rescaled(coefficients)
+        empty = Information(curve, self.scaling.shift, single=self.single)
         with np.errstate(over="ignore", divide="ignore"):
             sums = self.rows.sum_over_rows(empty)
         return Evaluation(
@@ -262,14 +268,15 @@ class LogisticProblem:
         )
 
 
-def _curvature(
+def _curvatures(
     coefficients: FloatArray, shift: FloatArray | None, block: Block
-) -> tuple[float, float]:
-    """Return the sum of curvatures of the rows of a block, and their weight."""
-    fitted = probabilities(shifted(block.features, shift), coefficients)
-    fitted *= 1 - fitted
-    weigh(block, fitted)
-    return float(fitted.sum()), float(counts_of(block).sum())
+) -> tuple[float, float, float, float]:
+    """Return sums of curvatures and counts of rows, plain and times squared log-odds."""
+    log_odds = shifted(block.features, shift) @ coefficients[1:] + coefficients[0]
+    fitted = 1 / (1 + np.exp(-np.abs(log_odds)))
+    counts, squares = counts_of(block), log_odds**2
+    bent = counts * fitted * (1 - fitted)
+    return float(bent.sum()), float(counts.sum()), float(bent @ squares), float(counts @ squares)
 
 
 def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
@@ -291,8 +298,7 @@ def _measured(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments]:
     moments, shift = measure_columns(rows)
     refuse_repeats(rows, moments, shift)
     scaling = Scaling.by(shift, moments.spreads)
-    start = _least_squares_start(moments)
-    return LogisticProblem(rows, scaling), start / scaling.factors, moments
+    return LogisticProblem(rows, scaling), moments.start() / scaling.factors, moments
 
 
 def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None) -> None:
@@ -330,30 +336,6 @@ def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:
     return ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features, shift))), shift
 
 
-def _least_squares_start(moments: ColumnMoments) -> FloatArray:
-    """Return coefficients for shifted features: exact if both classes were normal.
-
-    Least squares on the 0/1 labels, rescaled by the residual variance, is linear
-    discriminant analysis (Haggstrom 1983, J. Bus. Econ. Stat. 1, 229-238).
-    """
-    weight, positives = moments.weight, moments.labels
-    negatives = weight - positives
-    slopes = np.linalg.solve(moments.products, moments.by_label)
-    explained = float(slopes @ moments.by_label)
-    residual_variance = (positives * negatives / weight - explained) / weight
-    total_variance = positives * negatives / weight**2
-    residual_variance = max(residual_variance, LEAST_RESIDUAL_SHARE * total_variance)
-    intercept = positives / weight - slopes @ moments.means
-    start = np.empty(len(slopes) + 1)
-    start[1:] = slopes / residual_variance
-    start[0] = (
-        np.log(positives / negatives)
-        + (intercept - 0.5) / residual_variance
-        + (weight / positives - weight / negatives) / 2
-    )
-    return start
-
-
 def refuse_combinations(rows: Rows, products: FloatArray) -> None:
     """Raise RankError if a column is a linear combination of others, naming all involved.
 
@@ -389,12 +371,14 @@ MANY_ROWS = 128_000
 SAMPLE_ROWS = 2000
 SAMPLE_ROWS_A_PARAMETER = 40
 # From this many columns on a curvature costs far more than a score. A sample there is at most one
-# row in so many, and serves if it has so many rows, and so many of either label, a parameter.
+# row in so many, has enough with so many rows a parameter, and serves if it has the fewest.
 WIDE = 100
-WIDE_THINNING = 8
-FEWEST_ROWS_A_PARAMETER = 15
-FEWEST_LABELS = 5
+LEAST_WIDE_THINNING = 8
+ENOUGH_ROWS_A_PARAMETER = 16
+FEWEST_ROWS_A_PARAMETER = 5
 LAST_WIDE_STEP = 1e-7
+# The last curvature is summed in single precision if its inverse is then right to this.
+SINGLE_WILL_DO = 4e-8
 # Newton on overlapping data needs far fewer; more hint at separation.
 SUSPICIOUSLY_MANY_ITERATIONS = 15
 SAMPLE_SEED = 20210303
@@ -524,7 +508,8 @@ def fit_logistic(
     Damped Newton from a rescaled least-squares start. With many rows, Newton on
     a random sixteenth supplies the curvature for passes that need only the score,
     and one exact Newton step ends the climb: the same optimum, to rounding. From a hundred
-    columns on the Gram of the columns stands in for the curvature until that last step.
+    columns on the Gram of the columns stands in for the curvature until that last step, which
+    is summed in single precision where the covariance is then right to 4e-8.
 
     Examples
     --------
@@ -606,41 +591,56 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
 def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     """Climb where a curvature costs far more than a score: one of them, at the end.
 
-    Until then the Gram of the columns serves, times the mean curvature; with many rows a sample
-    lends its own, and the place to start from. None where it is lost: Newton then tells why.
+    Until then the Gram of the columns serves, of a sample where there are rows enough, times the
+    mean curvature. None where the climb is lost: Newton then tells why.
     """
-    lent = _lent_by_sample(rows)
-    if lent is None:
-        problem, start, moments = _measured(rows)
-        at_first = problem.scaling.rescaled(moments.gram()) * problem.curvature(start)
-        near, n_steps = quasi_newton(problem, start, at_first)
-    else:
-        scaling, start, information, at_first = lent
-        problem = LogisticProblem(rows, scaling)
-        near, n_steps = quasi_newton(problem, start, information)
-    last = newton(problem, near, last_step=LAST_WIDE_STEP)
+    problem, start, moments = _sampled(rows) or _measured(rows)
+    across, along = problem.curvatures(start)
+    at_first = problem.scaling.rescaled(moments.gram()) * across
+    # Log-odds far from 0 bend the curvature along the coefficients most of all.
+    bend = start, at_first @ start * (along / across)
+    near, n_steps = quasi_newton(problem, start, at_first, bend)
+    rows_a_weight = rows.n_counted / rows.total_weight
+    single = error_in_single(at_first, rows_a_weight) < SINGLE_WILL_DO
+    last = newton(replace(problem, single=single), near, last_step=LAST_WIDE_STEP)
+    if single and not error_in_single(last.information, rows_a_weight) < SINGLE_WILL_DO:
+        last = newton(problem, near, last_step=LAST_WIDE_STEP)
     if not last.converged or is_lost(last.information, at_first):
         return None
     return problem, replace(last, n_iterations=last.n_iterations + n_steps)
 
 
-def _lent_by_sample(rows: Rows) -> tuple[Scaling, FloatArray, FloatArray, FloatArray] | None:
-    """Return scale, optimum, curvature there and at first of a sample; None if it is too small."""
+def _sampled(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments] | None:
+    """Return what `_measured` does, with the products of columns from a sample; None if too small.
+
+    How columns go with the labels is summed over all rows, by one score where no column counts.
+    """
     n_parameters = rows.n_features + 1
-    step = max(WIDE_THINNING, rows.n_rows // (SAMPLE_ROWS_A_PARAMETER * n_parameters))
+    step = rows.n_rows // (ENOUGH_ROWS_A_PARAMETER * n_parameters)
+    step = sampling_step(rows, min(max(step, LEAST_WIDE_THINNING), THINNING))
     if rows.n_rows // step < FEWEST_ROWS_A_PARAMETER * n_parameters:
         return None
-    sample = rows.peeked(sampling_step(rows, step), np.random.default_rng(SAMPLE_SEED))
+    sample = rows.peeked(step, np.random.default_rng(SAMPLE_SEED))
     try:
-        problem, start, moments = _measured(sample)
+        moments, shift = measure_columns(sample)
+        refuse_repeats(sample, moments, shift)
     except InputError:  # perhaps of the sample alone: all rows are looked at next
         return None
-    if min(moments.labels, moments.weight - moments.labels) < FEWEST_LABELS * n_parameters:
+    problem = LogisticProblem(rows, Scaling.by(shift, moments.spreads))
+    share = (moments.labels + 0.5) / (moments.weight + 1)
+    flat = np.concatenate([[np.log(share / (1 - share))], np.zeros(rows.n_features)])
+    rise = problem.score(flat) / problem.scaling.factors
+    if not np.isfinite(rise).all():
         return None
-    at_first = problem.scaling.rescaled(moments.gram()) * problem.curvature(start)
-    near, _ = quasi_newton(problem, start, at_first)
-    information, more = problem.evaluate(near).information, rows.total_weight / moments.weight
-    return problem.scaling, near, information * more, at_first * more
+    weight = rows.total_weight
+    moments = replace(
+        moments,
+        weight=weight,
+        products=without_chance(moments.products, sample.n_counted) * (weight / moments.weight),
+        labels=share * weight + float(rise[0]),
+        by_label=rise[1:] - moments.means * rise[0],
+    )
+    return problem, moments.start() / problem.scaling.factors, moments
 
 
 def _shifted_curve(
@@ -649,8 +649,7 @@ def _shifted_curve(
     """Take an optimum off the solver's scale, with the covariance asked for."""
     shift = problem.scaling.shift
     coefficients = problem.scaling.rescaled(optimum.coefficients)
-    inverse = np.linalg.inv(optimum.information)
-    bread = problem.scaling.rescaled((inverse + inverse.T) / 2)
+    bread = problem.scaling.rescaled(positive_inverse(optimum.information))
     robust = covariance == "sandwich" or rows.n_groups is not None
     return ShiftedCurve(
         shift=shift,

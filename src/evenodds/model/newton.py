@@ -51,6 +51,10 @@ class Evaluation:
         return Evaluation(-self.log_likelihood, -self.score, -self.information)
 
 
+# A step, and how much the score falls along it.
+Secant = tuple[FloatArray, FloatArray]
+
+
 class Likelihood(Protocol):
     """What the solver climbs."""
 
@@ -157,16 +161,16 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
 
 
 def quasi_newton(
-    problem: Likelihood, start: FloatArray, information: FloatArray
+    problem: Likelihood, start: FloatArray, information: FloatArray, *known: Secant
 ) -> tuple[FloatArray, int]:
     """Return a point next to the optimum and the steps to it, by passes of the score only.
 
     `information` need only have the right shape, such as the Gram of the columns times a mean
-    curvature: secants correct it along the way. Where steps stop shrinking the point reached is
-    returned, for Newton to go on from.
+    curvature: secants correct it along the way, first those already known. Where steps stop
+    shrinking the point reached is returned, for Newton to go on from.
     """
     factor = cho_factor(information)
-    pairs: list[tuple[FloatArray, FloatArray]] = []
+    pairs = [(step, change) for step, change in known if step @ change > 0]
     coefficients, score = start, problem.score(start)
     best, slow = np.inf, 0
     for n_steps in range(MAX_ITERATIONS):
@@ -178,7 +182,9 @@ def quasi_newton(
         slow = slow + 1 if size > best / 2 else 0
         if slow > MAX_SLOW_STEPS:
             break
-        if size <= 2 * LAST_CHORD_STEP:
+        # The next error is about this step times the rate at which steps shrink.
+        rate = min(size / best, 0.5) if best < np.inf else 0.5
+        if size * rate <= 2 * LAST_CHORD_STEP:
             return coefficients + step, n_steps + 1
         best = min(size, best)
         next_score = problem.score(coefficients + step)
@@ -193,9 +199,7 @@ def quasi_newton(
     return coefficients, n_steps
 
 
-def _by_secants(
-    factor: Any, pairs: list[tuple[FloatArray, FloatArray]], score: FloatArray
-) -> FloatArray:
+def _by_secants(factor: Any, pairs: list[Secant], score: FloatArray) -> FloatArray:
     """Return the step of a curvature corrected by secants (the BFGS update, not written out)."""
     left, shares = score, []
     for step, change in reversed(pairs):
@@ -208,8 +212,11 @@ def _by_secants(
 
 
 def is_lost(information: FloatArray, at_first: FloatArray) -> bool:
-    """Tell whether hardly any curvature is left for some column; its variance shows it."""
-    left, before = (1 / np.linalg.inv(one).diagonal() for one in (information, at_first))
+    """Tell whether hardly any curvature is left for some column beside those before it."""
+    try:
+        left, before = (np.linalg.cholesky(one).diagonal() ** 2 for one in (information, at_first))
+    except np.linalg.LinAlgError:
+        return True
     return not bool((left > FLAT * before).all())
 
 

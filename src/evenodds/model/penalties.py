@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from evenodds.errors import ConvergenceError
-from evenodds.model.sums import counts_of
-from evenodds.rows.base import Block, IntArray, Rows, against, beside, on_host, xp_of
+from evenodds.model.sums import counts_of, pieces, without_chance
+from evenodds.rows.base import Block, IntArray, Rows, beside, on_host, xp_of
 from evenodds.validation import FloatArray
 
 # Penalties tried, as shares of the rows, the largest first; features have spread 1.
@@ -76,18 +76,15 @@ class Scale:
         made[:, 1:] /= beside(self.spreads, made)
         return made
 
-    def logits(self, features: Any, coefficients: FloatArray) -> Any:
-        """Return the log-odds of some curves without making the design."""
+    def slopes(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return slopes and intercepts of some curves for features as they are."""
         slopes = coefficients[1:] / self.spreads[:, None]
-        made = features @ beside(slopes, features)
-        made += beside(coefficients[0] - self.means @ slopes, features)
-        return made
+        return slopes, coefficients[0] - self.means @ slopes
 
-    def products(self, features: Any, columns: Any) -> FloatArray:
-        """Return the design's products with some columns."""
-        totals = on_host(columns.sum(axis=0))
-        inner = against(columns.T, features).T - np.outer(self.means, totals)
-        return np.vstack([totals, inner / self.spreads[:, None]])
+    def products(self, totals: FloatArray, inner: FloatArray) -> FloatArray:
+        """Return the design's products with columns, from their totals and the features' own."""
+        centred = inner - np.outer(self.means, totals)
+        return np.vstack([totals, centred / self.spreads[:, None]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +99,39 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The rows on which penalties are chosen, where they are: in memory or on a device."""
+    """The rows on which penalties are chosen, fold after fold, in memory or on a device."""
 
     design: Any
     labels: Any
     weights: Any
-    folds: Any
+    ends: tuple[int, ...]  # where each fold begins, and where the last one ends
 
-    def missed(self, coefficients: Any) -> tuple[Any, Any]:
-        """Return labels less chances, weighted, a column a curve, and what each curve varies by."""
-        chances = chances_of(self.design @ coefficients)
-        missed = (self.labels[:, None] - chances) * self.weights[:, None]
-        chances *= 1 - chances
-        return missed, self.weights @ chances
+    @property
+    def n_folds(self) -> int:
+        return len(self.ends) - 1
 
-    def grams(self, coefficients: Any) -> Any:
+    def fold(self, number: int) -> slice:
+        """Return the rows of a fold."""
+        return slice(self.ends[number], self.ends[number + 1])
+
+    def rises(self, curves: Any, *left_out: int) -> tuple[Any, Any]:
+        """Return the rise at each curve and how much labels vary along it, less some folds."""
+        rise, spread = 0 * curves, 0 * curves[0]
+        for fold in (fold for fold in range(self.n_folds) if fold not in left_out):
+            for rows in pieces(self.design, self.fold(fold)):
+                design, weights = self.design[rows], self.weights[rows]
+                chances = chances_of(design @ curves)
+                missed = (self.labels[rows, None] - chances) * weights[:, None]
+                rise += (missed.T @ design).T
+                chances *= 1 - chances
+                spread += weights @ chances
+        return rise, spread
+
+    def grams(self, curve: Any) -> Any:
         """Return the Gram of each fold at one curve."""
-        chances = chances_of(self.design @ coefficients)
+        chances = chances_of(self.design @ curve)
         spread = (chances * (1 - chances) * self.weights) ** 0.5
-        parts = [self.folds == fold for fold in range(int(self.folds.max()) + 1)]
+        parts = map(self.fold, range(self.n_folds))
         scaled = (self.design[part] * spread[part, None] for part in parts)
         return xp_of(chances).stack([part.T @ part for part in scaled])
 
@@ -131,7 +142,9 @@ def hold(rows: Rows, folds: Division, scale: Scale) -> _Held:
     picked = rows.sum_over_rows(_Picked(max(1, rows.n_rows // wanted), folds)).parts
     xp = xp_of(picked[0][0])
     features, labels, weights, own = (xp.concatenate(part) for part in zip(*picked, strict=True))
-    return _Held(scale.design(features), labels, weights, own)
+    order, counts = xp.argsort(own, stable=True), xp.bincount(own, minlength=folds.n_folds)
+    ends = tuple(np.cumsum(np.r_[0, on_host(counts)]).astype(int).tolist())
+    return _Held(scale.design(features[order]), labels[order], weights[order], ends)
 
 
 class _Picked:
@@ -160,12 +173,12 @@ def choose_penalties(held: _Held) -> Choice:
     one that is best for a part of the rows serves them all.
     """
     weight, path = float(held.weights.sum()), _Path.of(held)
-    n_folds, n_penalties = len(path.grams), len(path.penalties)
+    n_folds, n_penalties = held.n_folds, len(path.penalties)
     deviances = np.zeros((n_folds, n_penalties))
     for a, b in _neighbours(n_folds):
-        curves, unsettled = path.without(held, (held.folds == a) | (held.folds == b), (a, b))
+        curves, unsettled = path.without(held, a, b)
         for judged, chosen_for in ((a, b), (b, a)):
-            rows = held.folds == judged
+            rows = held.fold(judged)
             logits = held.design[rows] @ curves
             heights = held.labels[rows, None] * logits - xp_of(logits).logaddexp(logits * 0, logits)
             deviances[chosen_for] -= on_host(held.weights[rows] @ heights)
@@ -176,8 +189,17 @@ def choose_penalties(held: _Held) -> Choice:
             "give an estimator."
         )
     best = deviances.argmin(axis=1)
-    hessian = path.grams.sum(axis=0) * path.shares[best].mean()
+    hessian = _without_chance(path.grams.sum(axis=0), held.ends[-1]) * path.shares[best].mean()
     return Choice(on_host(path.penalties)[best], on_host(path.curves)[:, best], hessian, weight)
+
+
+def _without_chance(gram: Any, n_rows: int) -> Any:
+    """Return a Gram less what chance adds to its products; the intercept comes first."""
+    sums = gram[0] / gram[0, 0] ** 0.5
+    through_means = sums[:, None] * sums
+    shrunk = gram + 0
+    shrunk[1:, 1:] = without_chance((gram - through_means)[1:, 1:], n_rows) + through_means[1:, 1:]
+    return shrunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,35 +215,34 @@ class _Path:
 
     @classmethod
     def of(cls, held: _Held) -> "_Path":
-        design, xp = held.design, xp_of(held.design)
-        size, n_folds = design.shape[1], int(held.folds.max()) + 1
+        xp, size = xp_of(held.design), held.design.shape[1]
         weight = float(held.weights.sum())
-        rates = beside(np.r_[0.0, np.ones(size - 1)][:, None] * (PENALTIES * weight), design)
+        rates = beside(np.r_[0.0, np.ones(size - 1)][:, None] * (PENALTIES * weight), held.design)
         share = float(np.clip(float(held.weights @ held.labels) / weight, 1e-6, 1 - 1e-6))
-        middle = beside(np.r_[np.log(share / (1 - share)), np.zeros(size - 1)][:, None], design)
+        flat = np.r_[np.log(share / (1 - share)), np.zeros(size - 1)][:, None]
+        middle = beside(flat, held.design)
         for _ in range(2):  # where the Hessian is taken need not be exact
             grams = held.grams(middle[:, 0])
             whole, usual = grams.sum(axis=0), rates[:, [len(PENALTIES) // 2]]
-            missed, usual_spread = held.missed(middle)
-            solver = Solvers.of(whole[None], usual)
-            middle = middle + solver.steps(design.T @ missed - usual * middle)
+            rise, usual_spread = held.rises(middle)
+            middle = middle + Solvers.of(whole[None], usual).steps(rise - usual * middle)
         spreads = 0 * rates[0]
         walk = Steps(middle + 0 * rates)
         for _ in range(MOST_CHORDS):
-            missed, here = held.missed(walk.curves)
+            rise, here = held.rises(walk.curves)
             if (abs(here - spreads) > 0.1 * spreads).any():
                 spreads, walk = here, Steps(walk.curves)
                 solvers = Solvers.of(whole * (spreads / usual_spread)[:, None, None], rates)
-            steps = solvers.steps(design.T @ missed - rates * walk.curves)
+            steps = solvers.steps(rise - rates * walk.curves)
             walk.take(steps)
             if abs(steps).max() < NEAR_ENOUGH:
                 break
-        missed, spreads = held.missed(walk.curves)
-        folds = [held.folds == k for k in range(n_folds)]
-        by_fold = xp.stack([design[fold].T @ missed[fold] for fold in folds])
+        folds = range(held.n_folds)
+        parts = [held.rises(walk.curves, *{*folds} - {fold}) for fold in folds]
+        by_fold, spreads = xp.stack([rise for rise, _ in parts]), sum(here for _, here in parts)
         return cls(rates[-1], rates, walk.curves, grams, spreads / usual_spread, by_fold)
 
-    def without(self, held: _Held, out: Any, folds: tuple[int, int]) -> tuple[Any, IntArray]:
+    def without(self, held: _Held, *folds: int) -> tuple[Any, IntArray]:
         """Return the curves of the other folds, and the places of those that did not settle.
 
         To the end: what a curve has not unlearnt of the folds it leaves out would leak.
@@ -231,10 +252,8 @@ class _Path:
         curves = self.curves - solvers.steps(self.by_fold[list(folds)].sum(axis=0))
         left, walk = np.arange(curves.shape[1]), Steps(curves + 0)
         for _ in range(MOST_CHORDS):
-            missed, _ = held.missed(walk.curves)
-            missed[out] = 0.0
-            rise = held.design.T @ missed - self.rates[:, left] * walk.curves
-            steps = solvers.only(left).steps(rise)
+            rise, _ = held.rises(walk.curves, *folds)
+            steps = solvers.only(left).steps(rise - self.rates[:, left] * walk.curves)
             walk.take(steps)
             curves[:, left] = walk.curves
             moving = on_host(abs(steps)).max(axis=0) >= NEAR_ENOUGH
@@ -262,8 +281,10 @@ class Solvers:
         if not isinstance(hessians, np.ndarray):
             xp = xp_of(hessians)
             return cls(xp.linalg.cholesky(hessians + xp.diag_embed(rates.T)))
-        made = (each + np.diag(rates[:, k]) for k, each in enumerate(hessians))
-        return cls([cho_factor(each, overwrite_a=True, check_finite=False) for each in made])
+        made = hessians.copy()
+        made.reshape(len(made), -1)[:, :: len(rates) + 1] += rates.T
+        # Turned, so that the factor takes the copy's place instead of one more.
+        return cls([cho_factor(each.T, overwrite_a=True, check_finite=False) for each in made])
 
     def only(self, places: IntArray) -> "Solvers":
         """Return those of some curves."""

@@ -24,7 +24,7 @@ from evenodds.model.penalties import (
     choose_penalties,
     hold,
 )
-from evenodds.model.sums import counts_of, weigh
+from evenodds.model.sums import Sums, counts_of, pieces, weigh
 from evenodds.rows.base import (
     Block,
     Rows,
@@ -117,26 +117,34 @@ class _Moments:
         return Scale(means + self.about, np.where(constant, 1.0, spreads))
 
 
-class _FoldScores:
+class _FoldScores(Sums):
     """The score of each training part at its own curve: column `k` leaves fold `k` out."""
 
+    summed = ("totals", "products")
     on_device = True
 
     def __init__(self, coefficients: FloatArray, folds: Division, scale: Scale) -> None:
-        self.coefficients, self.folds, self.scale = coefficients, folds, scale
-        self.scores = np.zeros(coefficients.shape)
+        self.folds, self.scale = folds, scale
+        self.slopes, self.intercepts = scale.slopes(coefficients)
+        self.totals, self.products = np.zeros(len(self.intercepts)), np.zeros(self.slopes.T.shape)
 
     def add(self, block: Block) -> None:
-        features, (rows, folds) = exactly(block.features), self.folds.of(block)
-        missed = chances_of(self.scale.logits(features, self.coefficients))
-        missed -= block.labels[:, None]
-        if block.weights is not None:
-            missed *= block.weights[:, None]
-        missed[rows, folds] = 0.0
-        self.scores -= self.scale.products(features, missed)
+        features, (numbers, folds) = exactly(block.features), self.folds.of(block)
+        slopes, intercepts = beside(self.slopes, features), beside(self.intercepts, features)
+        for rows in pieces(features):
+            missed = features[rows] @ slopes
+            missed += intercepts
+            missed = chances_of(missed)
+            missed -= block.labels[rows, None]
+            if block.weights is not None:
+                missed *= block.weights[rows, None]
+            missed[numbers[: len(missed)], folds[rows]] = 0.0
+            self.totals -= on_host(missed.sum(axis=0))
+            self.products -= against(missed.T, features[rows])
 
-    def merge(self, other: Self) -> None:
-        self.scores += other.scores
+    @property
+    def scores(self) -> FloatArray:
+        return self.scale.products(self.totals, self.products.T)
 
 
 class _FoldGrams:
@@ -169,11 +177,13 @@ class _Scored:
     on_device = True
 
     def __init__(self, coefficients: FloatArray, folds: Division, scale: Scale) -> None:
-        self.coefficients, self.folds, self.scale = coefficients, folds, scale
+        self.folds = folds
+        self.slopes, self.intercepts = scale.slopes(coefficients)
         self.parts: list[tuple[int, FloatArray]] = []
 
     def add(self, block: Block) -> None:
-        logits = self.scale.logits(exactly(block.features), self.coefficients)
+        features = exactly(block.features)
+        logits = features @ beside(self.slopes, features) + beside(self.intercepts, features)
         own = logits[self.folds.of(block)]
         self.parts.append((block.start, on_host(chances_of(own))))
 

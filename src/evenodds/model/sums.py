@@ -9,22 +9,29 @@ it costs no digits; the shift is there only for columns far from zero, since
 subtracting it costs a copy of each block.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from evenodds.rows.base import Block, against, beside, exactly, on_host
+from evenodds.rows.base import Block, against, beside, exactly, on_host, xp_of
 from evenodds.validation import FloatArray
 
 # From this width on the symmetric product beats the general one, which starts faster.
 SYMMETRIC_PRODUCT_FROM = 40
 LONG_WAY_UP_TO = 4
+# From this width on rows are multiplied one after another: they come from memory twice as fast as
+# in the several streams of a matrix product. NumPy 1 cannot.
+ROW_BY_ROW_FROM = 40
+row_products = getattr(np, "vecdot", np.matmul)
 # Rows of one product on a device.
 LONGEST_THERE = 8192
+# Sums in single precision go over into double precision after this many rows.
+ROWS_IN_SINGLE = 2048
 # A piece of a block of this size and its scaled copy stay in the cache between two products.
 PIECE_BYTES = 384 * 1024
 
@@ -105,13 +112,15 @@ class Information(Sums):
     summed = ("log_likelihood", "score", "_gram")
     on_device = True
 
-    def __init__(self, coefficients: FloatArray, shift: FloatArray | None = None) -> None:
+    def __init__(
+        self, coefficients: FloatArray, shift: FloatArray | None = None, *, single: bool = False
+    ) -> None:
         n_parameters = len(coefficients)
         self.coefficients = coefficients
         self.shift = shift
         self.log_likelihood = 0.0
         self.score = np.zeros(n_parameters)
-        self._gram = WeightedGram(n_parameters - 1)
+        self._gram = WeightedGram(n_parameters - 1, single=single)
 
     @property
     def information(self) -> FloatArray:
@@ -153,7 +162,8 @@ def probabilities(features: Any, coefficients: FloatArray) -> Any:
     if not isinstance(features, np.ndarray):
         return logits_there(features, coefficients).sigmoid()
     # Written out: scipy.special.expit is several times slower on a block in cache.
-    linear = features @ coefficients[1:]
+    wide = features.shape[1] >= ROW_BY_ROW_FROM
+    linear = (row_products if wide else np.matmul)(features, coefficients[1:])
     linear += coefficients[0]
     np.negative(linear, out=linear)
     np.exp(linear, out=linear)
@@ -167,15 +177,20 @@ def logits_there(features: Any, coefficients: FloatArray) -> Any:
 
 
 class WeightedGram:
-    """Sum of ``[1, X]' W [1, X]``, by whichever product is faster at this width."""
+    """Sum of ``[1, X]' W [1, X]``, by whichever product is faster at this width.
 
-    def __init__(self, n_features: int) -> None:
+    With `single`, products of different wide columns are summed in single precision, in half the
+    time; `error_in_single` tells what that costs. Squares stay in double precision.
+    """
+
+    def __init__(self, n_features: int, *, single: bool = False) -> None:
         self._weight = 0.0
         self._border = np.zeros(n_features)
         # Column order, so that the symmetric product can add to it in place (one triangle).
         self._gram = np.zeros((n_features, n_features), order="F")
         self._symmetric = n_features >= SYMMETRIC_PRODUCT_FROM
         self._scratch = np.empty((0, n_features))
+        self._single = _InSingle(n_features) if single and self._symmetric else None
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the scratch, which is larger than everything else together."""
@@ -192,11 +207,15 @@ class WeightedGram:
             if features.nbytes <= PIECE_BYTES:
                 self._add_general(features, weights)
                 return
-            for piece in _pieces(features):
+            for piece in pieces(features):
                 self._add_general(features[piece], weights[piece])
             return
         if len(self._scratch) < len(features):
             self._scratch = np.empty((len(features), features.shape[1]))
+        if self._single is not None:
+            self._border += weights @ features
+            self._single.add(features, weights, self._scratch[: len(features)])
+            return
         roots = np.sqrt(weights)
         scaled = np.multiply(features, roots[:, None], out=self._scratch[: len(features)])
         self._border += roots @ scaled
@@ -226,6 +245,8 @@ class WeightedGram:
         self._weight += other._weight
         self._border += other._border
         self._gram += other._gram
+        if self._single is not None and other._single is not None:
+            self._single += other._single
         return self
 
     def total(self) -> FloatArray:
@@ -237,16 +258,88 @@ class WeightedGram:
         full[1:, 1:] = np.triu(self._gram) if self._symmetric else self._gram
         if self._symmetric:
             full[1:, 1:] += np.triu(self._gram, 1).T
+        if self._single is not None:
+            full[1:, 1:] += self._single.total()
         return full
 
 
-def _pieces(features: FloatArray) -> Iterator[slice]:
-    """Cut a block into pieces that fit the cache together with a scaled copy."""
+class _InSingle:
+    """Sum of ``X' W X`` in single precision for some thousand rows, then in double precision."""
+
+    def __init__(self, n_features: int) -> None:
+        shape = n_features, n_features
+        self._squares, self._sums = np.zeros(n_features), np.zeros(shape, order="F")
+        self._recent, self._n_recent = np.zeros(shape, dtype=np.float32, order="F"), 0
+
+    def add(self, features: FloatArray, weights: FloatArray, scratch: FloatArray) -> None:
+        """Add rows, with the help of an array of their size."""
+        self._squares += weights @ np.multiply(features, features, out=scratch)
+        # Over the squares, which have been summed: half of their memory is enough.
+        scaled = scratch.reshape(-1).view(np.float32)[: features.size].reshape(features.shape)
+        scaled[...] = features
+        scaled *= np.sqrt(weights).astype(np.float32)[:, None]
+        self._recent = ssyrk(1.0, scaled.T, beta=1.0, c=self._recent, overwrite_c=1)
+        self._n_recent += len(features)
+        if self._n_recent >= ROWS_IN_SINGLE:
+            self._settle()
+
+    def _settle(self) -> None:
+        self._sums += self._recent
+        self._recent[:], self._n_recent = 0, 0
+
+    def __iadd__(self, other: Self) -> Self:
+        other._settle()
+        self._squares += other._squares
+        self._sums += other._sums
+        return self
+
+    def total(self) -> FloatArray:
+        """Return the full symmetric matrix."""
+        self._settle()
+        full: FloatArray = np.triu(self._sums, 1)
+        full += full.T
+        np.fill_diagonal(full, self._squares)
+        return full
+
+
+# Error of a product of columns summed in single precision, as a share of their norms and times
+# the root of their rows: of unrelated columns, and what a correlation of 1 adds. The largest of
+# many is some standard deviations away.
+ERROR_OF_UNRELATED, ERROR_OF_RELATED, LARGEST_ERROR = 3.5e-7, 3.3e-6, 5.0
+
+
+def error_in_single(information: FloatArray, rows_a_weight: float) -> float:
+    """Return about the largest error that single precision brings into the inverse information.
+
+    In units of the standard errors of the two parameters. The intercept, which comes first, is
+    summed in double precision. Rows of little curvature hardly count.
+    """
+    n_rows = 4 * float(information[0, 0]) * rows_a_weight
+    norms = np.sqrt(information.diagonal())
+    correlations = information / np.outer(norms, norms)
+    factor, failed = dpotrf(correlations.T, lower=1)
+    if failed:
+        return math.inf
+    inverse = _inverse_by(factor)
+    stretch = float(((inverse[:, 1:] ** 2).sum(axis=1) / inverse.diagonal()).max())
+    related = float(np.abs(np.triu(correlations[1:, 1:], 1)).max())
+    error = ERROR_OF_UNRELATED + ERROR_OF_RELATED * related
+    return LARGEST_ERROR * stretch * error / math.sqrt(n_rows)
+
+
+def pieces(features: Any, within: slice = slice(None)) -> Iterator[slice]:
+    """Cut rows in memory into pieces that fit the cache together with a scaled copy."""
+    start, end, _ = within.indices(len(features))
+    if not isinstance(features, np.ndarray):
+        yield within
+        return
     length = max(PIECE_BYTES // (8 * features.shape[1]), 1)
-    for start in range(0, len(features), length):
-        yield slice(start, start + length)
+    for first in range(start, end, length):
+        yield slice(first, min(first + length, end))
 
 
+# Keeps the start finite where least squares explains the labels almost entirely.
+LEAST_RESIDUAL_SHARE = 0.08
 # A column whose mean is this many spreads from zero loses digits unless it is centred.
 FAR_FROM_ZERO = 8.0
 
@@ -301,6 +394,21 @@ class ShiftedCurve:
         return unshifted(one_side.T, self.shift).T
 
 
+def without_chance(products: Any, n_rows: int) -> Any:
+    """Return sums of products about means, less what chance adds to those of different columns.
+
+    Correlations are shrunk by the share of their squares that `n_rows` rows of unrelated columns
+    would show too (Schaefer and Strimmer 2005, Stat. Appl. Genet. Mol. Biol. 4, 32).
+    """
+    variances = products.diagonal()
+    by_variance = products / variances
+    n_columns = len(variances)
+    squares = float((by_variance * by_variance.T).sum()) - n_columns
+    by_chance = n_columns * (n_columns - 1) / n_rows
+    kept = max(1 - by_chance / max(squares, by_chance, 1e-300), 0.0)
+    return products * kept + (1 - kept) * xp_of(products).diag(variances)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnMoments:
     """Weight, means, centred products and labels of shifted columns."""
@@ -333,6 +441,29 @@ class ColumnMoments:
         full[1:, 1:] = self.products + np.outer(sums, self.means)
         return full
 
+    def start(self) -> FloatArray:
+        """Return coefficients for shifted features: exact if both classes were normal.
+
+        Least squares on the 0/1 labels, rescaled by the residual variance, is linear
+        discriminant analysis (Haggstrom 1983, J. Bus. Econ. Stat. 1, 229-238).
+        """
+        weight, positives = self.weight, self.labels
+        negatives = weight - positives
+        slopes = np.linalg.solve(self.products, self.by_label)
+        explained = float(slopes @ self.by_label)
+        residual_variance = (positives * negatives / weight - explained) / weight
+        total_variance = positives * negatives / weight**2
+        residual_variance = max(residual_variance, LEAST_RESIDUAL_SHARE * total_variance)
+        intercept = positives / weight - slopes @ self.means
+        start = np.empty(len(slopes) + 1)
+        start[1:] = slopes / residual_variance
+        start[0] = (
+            np.log(positives / negatives)
+            + (intercept - 0.5) / residual_variance
+            + (weight / positives - weight / negatives) / 2
+        )
+        return start
+
     @property
     def spreads(self) -> FloatArray:
         """Standard deviation of each column, 0 where rounding leaves nothing."""
@@ -352,14 +483,31 @@ def symmetric_inverse(matrix: FloatArray) -> FloatArray:
     balanced = matrix / sides
     factor, failed = dpotrf(balanced, lower=1)
     if not failed and factor.diagonal().min(initial=1.0) ** 2 > FIRM_PIVOT:
-        lower, _ = dpotri(factor, lower=1, overwrite_c=1)
-        firm: FloatArray = lower + lower.T
-        firm.flat[:: len(firm) + 1] /= 2
-        return firm / sides
+        return _inverse_by(factor) / sides
     values, vectors = np.linalg.eigh(balanced)
     kept = values > ZERO * values[-1]
     inverse: FloatArray = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     return inverse / sides
+
+
+def positive_inverse(matrix: FloatArray) -> FloatArray:
+    """Return the inverse of a positive definite matrix; rounding may have made it less than that.
+
+    Cholesky's takes half the time of a general one.
+    """
+    factor, failed = dpotrf(matrix.T, lower=1)
+    if not failed:
+        return _inverse_by(factor)
+    inverse = np.linalg.inv(matrix)
+    return np.asarray((inverse + inverse.T) / 2)
+
+
+def _inverse_by(factor: FloatArray) -> FloatArray:
+    """Return the inverse of a matrix by its Cholesky factor, which is overwritten."""
+    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
+    inverse: FloatArray = lower + lower.T
+    inverse.flat[:: len(inverse) + 1] /= 2
+    return inverse
 
 
 def chi_squared(

@@ -28,6 +28,9 @@ IntArray = NDArray[np.int64]
 NARROW_BLOCK_ROWS = 8192
 WIDE_BLOCK_ROWS = 1024
 WIDE_FROM = 40
+# Blocks of very many columns are shorter, to this size, but not so short that products suffer.
+WIDE_BLOCK_BYTES = 2**21
+FEWEST_BLOCK_ROWS = 256
 # A sample is held in memory and has at most this many numbers (50 MiB).
 LARGEST_SAMPLE = 6_500_000
 
@@ -289,7 +292,9 @@ def sampling_step(rows: Rows, at_least: int) -> int:
 
 def rows_in_a_block(n_features: int) -> int:
     """Return how many rows to work on at a time."""
-    return WIDE_BLOCK_ROWS if n_features >= WIDE_FROM else NARROW_BLOCK_ROWS
+    if n_features < WIDE_FROM:
+        return NARROW_BLOCK_ROWS
+    return min(max(WIDE_BLOCK_BYTES // (8 * n_features), FEWEST_BLOCK_ROWS), WIDE_BLOCK_ROWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,18 +51,44 @@ def test_weights_count(monkeypatch):
     np.testing.assert_allclose(wide.coefficients, plain.coefficients, atol=1e-10)
 
 
-def test_one_curvature_of_all_rows_is_enough(monkeypatch):
+def test_one_curvature_and_few_scores_of_all_rows_are_enough(monkeypatch):
     X, y = table("plain", 16_000, 120)
-    evaluated = []
+    passes = []
+
+    def counted(name):
+        whole = getattr(logistic.LogisticProblem, name)
+
+        def passed(problem, coefficients):
+            passes.append(name)
+            assert problem.rows.n_rows == 16_000
+            return whole(problem, coefficients)
+
+        monkeypatch.setattr(logistic.LogisticProblem, name, passed)
+
+    counted("evaluate")
+    counted("score")
+    fit_logistic(X, y)
+    assert passes.count("evaluate") == 1
+    assert passes.count("score") <= 10
+
+
+@pytest.mark.parametrize(
+    ("errors", "precisions"),
+    [((1.0,), ["double"]), ((0.0, 0.0), ["single"]), ((0.0, 1.0), ["single", "double"])],
+    ids=["too much at first", "little", "too much at last"],
+)
+def test_single_precision_is_for_where_it_costs_little(monkeypatch, errors, precisions):
+    told, used = iter(errors), []
     whole = logistic.LogisticProblem.evaluate
 
-    def counted(problem, coefficients):
-        evaluated.append(problem.rows.n_rows)
+    def noted(problem, coefficients):
+        used.append("single" if problem.single else "double")
         return whole(problem, coefficients)
 
-    monkeypatch.setattr(logistic.LogisticProblem, "evaluate", counted)
-    fit_logistic(X, y)
-    assert evaluated == [2_000, 16_000]
+    monkeypatch.setattr(logistic, "error_in_single", lambda *_: next(told))
+    monkeypatch.setattr(logistic.LogisticProblem, "evaluate", noted)
+    fit_logistic(*table("plain", 16_000, 120))
+    assert used == precisions
 
 
 def test_a_column_that_is_constant_in_the_sample_alone_is_fitted(monkeypatch):
@@ -108,10 +134,16 @@ def test_a_value_that_the_sample_does_not_see_is_named(value, what):
             fit_logistic(one, y)
 
 
-def test_too_few_of_a_label_in_the_sample_take_the_gram_of_all_rows():
-    X, y = table("rare", 16_000, 120)
-    kept = np.r_[np.flatnonzero(y == 1)[:200], np.flatnonzero(y == 0)]
-    assert logistic._lent_by_sample(read_data(X[kept], y[kept])) is None
+def test_few_of_a_label_in_the_sample_lead_to_the_same_fit(monkeypatch):
+    X, y = table("plain", 16_000, 100)
+    y[np.flatnonzero(y == 1)[400:]] = 0
+    assert logistic._sampled(read_data(X, y)) is not None
+    wide, plain = both_ways(monkeypatch, X, y)
+    np.testing.assert_allclose(wide.coefficients, plain.coefficients, atol=1e-9)
+
+
+def test_a_sample_too_small_for_its_columns_lends_nothing():
+    assert logistic._sampled(read_data(*table("plain", 4_000, 100))) is None
 
 
 def test_a_climb_by_scores_stops_next_to_the_top():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.model.sums import Scaling, ShiftedCurve
+from evenodds.model.sums import Scaling, ShiftedCurve, without_chance
 
 
 def test_scales_are_powers_of_two():
@@ -44,3 +44,29 @@ def test_predictions_far_from_zero_keep_their_digits(labelled):
     near = eo.fit_logistic(labelled.X, labelled.y).log_odds_covariance(np.zeros((1, 2)))
     far = eo.fit_logistic(labelled.X + 1e6, labelled.y).log_odds_covariance(np.full((1, 2), 1e6))
     assert far == pytest.approx(near, rel=1e-8)
+
+
+def _products(features):
+    return (features - features.mean(axis=0)).T @ (features - features.mean(axis=0))
+
+
+def test_products_of_unrelated_columns_are_mostly_chance():
+    products = _products(np.random.default_rng(3).normal(size=(500, 50)))
+    kept = without_chance(products, 500)
+    apart = ~np.eye(50, dtype=bool)
+    assert np.abs(kept[apart]).max() < 0.1 * np.abs(products[apart]).max()
+    np.testing.assert_allclose(kept.diagonal(), products.diagonal(), rtol=1e-12)
+
+
+def test_products_of_related_columns_are_kept():
+    rng = np.random.default_rng(4)
+    products = _products(rng.normal(size=(500, 50)) + 2 * rng.normal(size=(500, 1)))
+    np.testing.assert_allclose(without_chance(products, 500), products, rtol=0.01)
+
+
+def test_what_is_chance_does_not_depend_on_the_scale_of_columns():
+    rng = np.random.default_rng(5)
+    features = rng.normal(size=(500, 50)) + 0.3 * rng.normal(size=(500, 1))
+    scale = 10.0 ** rng.integers(-3, 4, 50)
+    there, here = (without_chance(_products(each), 500) for each in (features * scale, features))
+    np.testing.assert_allclose(there / np.outer(scale, scale), here, rtol=1e-9, atol=1e-9)

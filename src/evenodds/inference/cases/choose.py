@@ -116,7 +116,7 @@ def choose_cases(
     [2, 5, 8, 9, 6]
     """
     several = np.ndim(scores) == 2 and np.shape(scores)[1] > 2
-    values = read_probabilities(scores) if several else read_scores(scores)
+    values = read_probabilities(scores) if several else read_scores(scores, lent=True)
     wanted = check_whole(n_cases, "n_cases", at_least=FEWEST_CASES, at_most=MOST_CASES)
     seed = check_whole(seed, "seed")
     if n_strata is not None:

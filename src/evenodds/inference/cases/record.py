@@ -66,7 +66,8 @@ class Cases:
 
     def strata_of(self, scores: ArrayLike) -> Ints:
         """Return the stratum of each score, refusing scores that the cases were not drawn from."""
-        values = read_scores(scores) if self.n_classes is None else read_probabilities(scores)
+        several = self.n_classes is not None
+        values = read_probabilities(scores) if several else read_scores(scores, lent=True)
         if len(values) != self.n_rows:
             raise InputError(
                 f"scores has {len(values):,} rows but the cases were drawn from {self.n_rows:,}: "
@@ -169,9 +170,10 @@ def check_answers(value: Any, name: str = "answers") -> Answers:
     return kind
 
 
-def read_scores(scores: ArrayLike) -> FloatArray:
-    """Return scores as probabilities, refusing what is none."""
-    values = check_vector(scores, "scores", np.size(as_array(scores)), "row", one_for_all=False)
+def read_scores(scores: ArrayLike, *, lent: bool = False) -> FloatArray:
+    """Return scores as probabilities, refusing what is none; no copy where they are only lent."""
+    given = as_array(scores)
+    values = check_vector(given, "scores", np.size(given), "row", one_for_all=False, lent=lent)
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         raise InputError(
@@ -220,6 +222,26 @@ def cut(scores: FloatArray, edges: FloatArray) -> Ints:
     for edge in edges:  # a few passes in order are faster than a search for each score
         strata += scores >= edge
     return strata.astype(np.intp)
+
+
+def count_labels(
+    strata: Ints,
+    given: FloatArray,
+    size: int,
+    *,
+    weights: FloatArray | None = None,
+    left_out: Ints | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the rows of each stratum and how many are labelled positive, less some rows."""
+    rows = np.empty(0, dtype=np.intp) if left_out is None else left_out
+    if weights is not None:
+        counts = weights.copy()
+        counts[rows] = 0.0
+        n, positive = (np.bincount(strata, each, size) for each in (counts, counts * given))
+    else:  # whole numbers, so that rows can be taken off again instead of being weighed
+        n = np.bincount(strata, minlength=size) - np.bincount(strata[rows], minlength=size)
+        positive = np.bincount(strata, given, size) - np.bincount(strata[rows], given[rows], size)
+    return n.astype(float), positive.astype(float)
 
 
 def cut_classes(probabilities: FloatArray, edges: FloatArray) -> Ints:

@@ -20,7 +20,7 @@ from evenodds.inference.cases.line_fit import (
     strata_by_label,
     strata_by_statement,
 )
-from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers
+from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers, count_labels
 from evenodds.inference.line.ladder import (
     DOUBT_BELOW,
     ladder,
@@ -245,22 +245,16 @@ def _refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
 
 def _labels(data: _Judged, size: int, *, judged: bool = True) -> tuple[FloatArray, FloatArray]:
     """Return the rows of each stratum and how many are labelled positive, judged ones or not."""
-    counted = _counted(data, judged=judged)
-    n = np.bincount(data.strata, counted, size).astype(float)
+    left_out = None if judged else data.rows
+    n, positive = count_labels(
+        data.strata, data.given, size, weights=data.weights, left_out=left_out
+    )
     if (n <= 0).any():
         raise InputError(
             f"stratum {int(n.argmin()) + 1} of {size} has no rows left to count labels in: all of "
             "them were judged, or weigh nothing. Draw fewer cases, or fewer strata."
         )
-    return n, np.bincount(data.strata, counted * data.given, size).astype(float)
-
-
-def _counted(data: _Judged, *, judged: bool) -> FloatArray:
-    """Return how many rows each row counts as, where judged ones do or do not."""
-    weights = np.ones(len(data.strata)) if data.weights is None else data.weights.copy()
-    if not judged:
-        weights[data.rows] = 0.0
-    return weights
+    return n, positive
 
 
 def _count_looked_up(data: _Judged, size: int) -> Strata:
@@ -293,11 +287,14 @@ def _count_by_label(data: _Judged, size: int) -> tuple[Strata, FloatArray]:
 def _grouped(groups: ArrayLike, data: _Judged, regressed: Regressed | None) -> GroupedRows:
     n_rows = len(data.strata)
     which, _ = read_groups(groups, n_rows, whose=f"there are {n_rows:,} rows")
+    counted = np.ones(n_rows) if data.weights is None else data.weights.copy()
+    if regressed is None:
+        counted[data.rows] = 0.0
     return GroupedRows(
         group=which,
         stratum=data.strata,
         label=data.given,
-        weight=_counted(data, judged=regressed is not None),
+        weight=counted,
         case_group=which[data.rows],
         case_stratum=data.of_case,
         statement=data.said if regressed is None else regressed.said,
