@@ -601,7 +601,8 @@ def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     bend = start, at_first @ start * (along / across)
     near, n_steps = quasi_newton(problem, start, at_first, bend)
     rows_a_weight = rows.n_counted / rows.total_weight
-    single = error_in_single(at_first, rows_a_weight) < SINGLE_WILL_DO
+    single = problem.scaling.in_single(at_first)
+    single = single and error_in_single(at_first, rows_a_weight) < SINGLE_WILL_DO
     last = newton(replace(problem, single=single), near, last_step=LAST_WIDE_STEP)
     if single and not error_in_single(last.information, rows_a_weight) < SINGLE_WILL_DO:
         last = newton(problem, near, last_step=LAST_WIDE_STEP)

@@ -30,6 +30,8 @@ ROW_BY_ROW_FROM = 40
 row_products = getattr(np, "vecdot", np.matmul)
 # Rows of one product on a device.
 LONGEST_THERE = 8192
+# Sums of squares that single precision holds, with room for rows that add little of it.
+LEAST_IN_SINGLE, MOST_IN_SINGLE = 1e-20, 1e30
 # Sums in single precision go over into double precision after this many rows.
 ROWS_IN_SINGLE = 2048
 # A piece of a block of this size and its scaled copy stay in the cache between two products.
@@ -364,6 +366,11 @@ class Scaling:
         """
         divided: FloatArray = values * self.factors
         return divided if values.ndim == 1 else divided * self.factors[:, None]
+
+    def in_single(self, information: FloatArray) -> bool:
+        """Return whether single precision holds the squares of columns as the data have them."""
+        squares = information.diagonal() / self.factors**2
+        return bool((squares > LEAST_IN_SINGLE).all() and (squares < MOST_IN_SINGLE).all())
 
 
 @dataclass(frozen=True, slots=True)

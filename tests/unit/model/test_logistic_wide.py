@@ -164,3 +164,15 @@ def test_a_climb_by_scores_that_creeps_hands_over():
     reached, n_steps = quasi_newton(hill, np.zeros(2), np.eye(2))
     assert np.isfinite(reached).all()
     assert n_steps < 40
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e25])
+def test_columns_of_any_scale_keep_their_covariance(scale):
+    """Squares of such columns are nothing, or too much, in single precision."""
+    rng = np.random.default_rng(0)
+    X, scales = rng.normal(size=(20_000, 110)), np.ones(110)
+    y = rng.random(20_000) < 1 / (1 + np.exp(-X[:, :10].sum(axis=1) / 3))
+    scales[::7] = scale
+    plain, scaled = (fit_logistic(each, y).covariance for each in (X, X * scales))
+    factors = np.r_[1, scales]
+    np.testing.assert_allclose(scaled * np.outer(factors, factors), plain, atol=1e-7 * plain.max())
