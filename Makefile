@@ -63,6 +63,7 @@ calibration: .venv/installed-dev
 	$(BIN)/python -m tests.calibration.stratified_audit
 	$(BIN)/python -m tests.calibration.assisted_audit
 	$(BIN)/python -m tests.calibration.looked_up_classes
+	$(BIN)/python -m tests.calibration.stated_classes
 
 signals: .venv/installed-dev
 	$(BIN)/python -m tests.signals.interrupts

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import stats
 
 from evenodds.inference.cases.line_fit import ALIKE, LineStatistic, Strata, dispersions
-from evenodds.inference.line.line_test import FLAT, NEAR, experts_differ
+from evenodds.inference.line.line_test import FLAT, NEAR
+from evenodds.inference.line.statements import experts_differ
 
 SHAPES = {
     "wide": lambda size: np.linspace(0.05, 0.75, size),

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from evenodds.inference.audit.result import AuditTestResult
     from evenodds.inference.cases.judged import JudgedCases
     from evenodds.inference.cases.record import Cases
+    from evenodds.inference.line.class_line import ClassLineResult
     from evenodds.inference.line.result import LineTestResult
     from evenodds.inference.results import Diagnostic
     from evenodds.rows.base import Block
     from evenodds.validation import FloatArray
+
+    Judged = LineTestResult | ClassLineResult | AuditTestResult
 
 CASES_EXAMPLES = """\
 evenodds cases patients.csv --label diagnosis --scores scores.csv --out sheet.csv
@@ -452,7 +455,7 @@ def _refuse_other_data(read: ScoredRows, about: Any, judged: "JudgedCases", answ
 
 def judge_answers(
     read: ScoredRows, judged: "JudgedCases", *, alternative: Any, shared_tolerance: float | None
-) -> "LineTestResult | AuditTestResult":
+) -> "Judged":
     """Test answers of either kind, and say what else is known of them.
 
     Looked-up answers are read as an audit within strata, which is right whatever flips depend on,
@@ -489,7 +492,7 @@ def naming_options() -> Iterator[None]:
 
 def _judged(
     read: ScoredRows, judged: "JudgedCases", alternative: Any, shared_tolerance: float | None
-) -> "LineTestResult | AuditTestResult":
+) -> "Judged":
     """Test answers by the test for their kind."""
     from evenodds.errors import InputError
     from evenodds.inference.audit.audit_test import audit_test
