@@ -63,7 +63,8 @@ class ClassPair:
     statistic, pvalue : float
         Of "both shares are the same".
     adjusted : float
-        The p-value, adjusted for the number of pairs by Holm's method.
+        The p-value, adjusted by Holm's method for the number of pairs that could have come as
+        low, with the rows exchanged between them (Tarone).
     """
 
     first: Any
@@ -243,6 +244,7 @@ def stratified_confusion(
     places = list(combinations(range(len(names)), 2))
     statistics = [at_hand.pair_z(0.0, i, j) for i, j in places]
     pvalues = [2 * float(ndtr(-abs(z))) for z in statistics]
+    least = [at_hand.least_pvalue(i, j) for i, j in places]
     n_cells = f"{len(cells)} cells of stratum and given label"
     rests_on = f"{int(at_hand.found.sum()):,} rows looked up in {n_cells}"
     return StratifiedConfusionResult(
@@ -257,7 +259,7 @@ def stratified_confusion(
                 adjusted=float(adjusted),
             )
             for (i, j), z, pvalue, adjusted in zip(
-                places, statistics, pvalues, holm(pvalues), strict=True
+                places, statistics, pvalues, holm(pvalues, least), strict=True
             )
         ),
         rates=tuple(tuple(map(float, row)) for row in rates),

@@ -193,7 +193,7 @@ def test_scores_and_counts_need_strata():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"given": None, "n_cases": 15, "n_strata": 3}, "9 strata need"),
+        ({"given": None, "n_cases": 15, "n_strata": 3}, "strata need"),
         ({"groups": np.arange(3000)}, "without groups and sample_weight"),
         ({"given": np.repeat([0, 1, 2, 3], 750)}, "has 3 columns but given has 4 classes"),
         ({"given": [0, 1, 2, 0, 1, 2]}, "6 labels but scores has 3,000 rows"),
