@@ -90,8 +90,7 @@ def _read_columns(path: Path) -> "tuple[list[str] | None, FloatArray] | None":
     """Return columns of a file of probabilities, with names where it has them; None of fewer."""
     import numpy as np
 
-    from evenodds.cli.line import SCORE_FILES
-    from evenodds.cli.scores import COLUMN
+    from evenodds.cli.scores import COLUMN, SCORE_FILES
     from evenodds.errors import InputError
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import map_npy, open_table

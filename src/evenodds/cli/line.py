@@ -36,9 +36,6 @@ evenodds line patients.csv --label diagnosis --scores scores.csv \\
 evenodds line patients.csv --label diagnosis --scores scores.csv \\
     --answers answers.csv --kind probability --report line.html --margin 0.2"""
 
-# What a file of scores is called; any other name is that of a column.
-SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
-
 
 @guarded
 def run_cases(
@@ -366,6 +363,7 @@ def read_scored(
     """Read labels, weights, groups and `also` other columns, and scores of a column or a file."""
     import pyarrow as pa
 
+    from evenodds.cli.scores import SCORE_FILES
     from evenodds.errors import InputError
     from evenodds.rows.base import refuse_missing
     from evenodds.rows.memory import free_name
