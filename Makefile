@@ -49,7 +49,7 @@ fuzz: .venv/installed-dev
 
 # Hours of CPU: a suite that ended is not run again, until build/calibration is removed.
 CALIBRATIONS := run rare checks leaning elicited losses audit contour local multiclass scores line \
-  line_learners stratified_audit assisted_audit looked_up_classes
+  line_learners stratified_audit assisted_audit looked_up_classes stated_classes
 calibration: $(CALIBRATIONS:%=build/calibration/%.txt)
 
 build/calibration/%.txt: .venv/installed-dev

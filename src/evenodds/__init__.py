@@ -20,6 +20,7 @@ _HOME = {
     "Boundary": "inference.boundary",
     "Cases": "inference.cases.record",
     "ClassConditionalNoise": "noise",
+    "ClassLineResult": "inference.line.class_line",
     "ConfusionTestResult": "inference.multiclass.confusion",
     "ContourTestResult": "inference.contour.result",
     "CorrectedShareResult": "inference.audit.share",

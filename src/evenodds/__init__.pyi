@@ -35,6 +35,7 @@ from evenodds.inference.cases.choose import choose_cases as choose_cases
 from evenodds.inference.cases.record import Cases as Cases
 from evenodds.inference.contour.contour_test import contour_test as contour_test
 from evenodds.inference.contour.result import ContourTestResult as ContourTestResult
+from evenodds.inference.line.class_line import ClassLineResult as ClassLineResult
 from evenodds.inference.line.line_test import line_test as line_test
 from evenodds.inference.line.result import LineTestResult as LineTestResult
 from evenodds.inference.local import Local as Local

@@ -17,7 +17,8 @@ from evenodds.inference.cases.line_fit import (
     Strata,
     strata_by_statement,
 )
-from evenodds.inference.line.line_test import FLAT, NEAR, experts_differ
+from evenodds.inference.line.line_test import FLAT, NEAR
+from evenodds.inference.line.statements import experts_differ
 
 SHAPES = {
     "wide": lambda size: np.linspace(0.05, 0.75, size),

@@ -19,6 +19,7 @@ RESULTS: tuple[type[Result], ...] = (
     eo.AsymmetryTestResult,
     AuditSize,
     eo.AuditTestResult,
+    eo.ClassLineResult,
     eo.ConfusionTestResult,
     eo.ContourTestResult,
     eo.CorrectedShareResult,

@@ -171,6 +171,17 @@ def _line_plan() -> Any:
     return eo.line_plan(scores, rng.random(5000) < scores, noise=LEANING, power=0.8)
 
 
+def _class_line(lean: float) -> Any:
+    rng = np.random.default_rng(10)
+    chances = rng.dirichlet([0.3, 0.3, 0.3], size=3000)
+    true = (rng.random(3000)[:, None] > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
+    given = np.where((true == 0) & (rng.random(3000) < lean), 1, true)
+    scores = 0.1 + 0.7 * (chances if lean else rng.permutation(chances))
+    cases = eo.choose_cases(scores, n_cases=120)
+    labels = np.array(["cat", "dog", "fox"])[given]
+    return eo.line_test(scores, labels, cases, chances[cases.rows], answers="probability")
+
+
 MAKERS = {
     "boundary_rejects": _tested,
     "boundary_retains": lambda: _tested(eo.UniformNoise(0.1), 1500, 3),
@@ -216,6 +227,8 @@ MAKERS = {
     "line_plan": _line_plan,
     "line_leans": lambda: _line(LEANING),
     "line_uniform": lambda: _line(eo.UniformNoise(0.15), shared_tolerance=0),
+    "line_classes": lambda: _class_line(0.25),
+    "line_classes_withheld": lambda: _class_line(0.0),
     "multiclass": _multiclass,
     "confusion": _confusion,
     "confusion_strata": _confusion_strata,

@@ -133,7 +133,7 @@ class ClassConditionalNoiseIssueManager(IssueManager):  # type: ignore[misc]
             raise InputError("cases is missing: give the drawn rows that the answers are about.")
         given = np.array(names, dtype=object)[codes]
         options: Any = {"positive": names[1], "alternative": alternative}
-        result: AuditTestResult | LineTestResult
+        result: Any
         if asked == "looked-up":
             result = audit_test(as_array(answers), given, strata=drawn, scores=scores, **options)
         else:

@@ -238,7 +238,8 @@ def run_audit_plan(
 
 def _scores(scores: str, data: list[str] | None) -> "FloatArray":
     """Read scores from a file, or from a column of the data."""
-    from evenodds.cli.line import SCORE_FILES, read_scores_file
+    from evenodds.cli.line import read_scores_file
+    from evenodds.cli.scores import SCORE_FILES
     from evenodds.errors import InputError
     from evenodds.inference.cases.record import read_scores
     from evenodds.rows.anchor_points import whole

@@ -71,7 +71,12 @@ def run_elicit(
         option(QUESTIONS, "With scores: ask for probabilities, or for the looked-up truth."),
     ] = None,
     cases: Annotated[
-        int | None, option(QUESTIONS, "How many cases to ask about. Default: 60.", "N")
+        int | None,
+        option(
+            QUESTIONS,
+            "How many cases to ask about. Default: 60; 40 a class of three and more.",
+            "N",
+        ),
     ] = None,
     repeats: Annotated[
         int | None,
@@ -200,6 +205,7 @@ def _open_judging(
     must_exist: bool,
 ) -> "Session":
     """Open a session along a score; to go on with one, none need be named."""
+    from evenodds.cli.classes import read_classes_scored
     from evenodds.cli.line import read_scored
     from evenodds.elicit.judging import Scored, open_judging
     from evenodds.rows.anchor_points import whole
@@ -208,13 +214,13 @@ def _open_judging(
     if scores is None:
         table = whole(open_table(wishes.data))
         return open_judging(table, wishes, None, kind, must_exist=must_exist)
-    read = read_scored(
-        [str(wishes.data)],
-        wishes.label,
-        scores,
-        options.RowOptions(positive=wishes.positive, weight=weight, group=group),
-        everything=True,
-    )
+    of_rows = options.RowOptions(positive=wishes.positive, weight=weight, group=group)
+    sources = [str(wishes.data)]
+    several = read_classes_scored(sources, wishes.label, scores, of_rows, shown=None)
+    if several is not None:
+        scored = Scored(scores=several.scores, name=scores)
+        return open_judging(several.table, wishes, scored, kind, must_exist=must_exist)
+    read = read_scored(sources, wishes.label, scores, of_rows, everything=True)
     scored = Scored(
         scores=read.scores,
         name=scores,

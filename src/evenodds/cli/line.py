@@ -14,13 +14,18 @@ from evenodds.cli.output import Delivery, check_output, deliver, guarded, name_d
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evenodds.cli.classes import ClassesScored
     from evenodds.inference.audit.result import AuditTestResult
     from evenodds.inference.cases.judged import JudgedCases
     from evenodds.inference.cases.record import Cases
+    from evenodds.inference.line.class_line import ClassLineResult
     from evenodds.inference.line.result import LineTestResult
+    from evenodds.inference.multiclass.confusion_strata import StratifiedConfusionResult
     from evenodds.inference.results import Diagnostic
     from evenodds.rows.base import Block
     from evenodds.validation import FloatArray
+
+    Judged = LineTestResult | ClassLineResult | AuditTestResult
 
 CASES_EXAMPLES = """\
 evenodds cases patients.csv --label diagnosis --scores scores.csv --out sheet.csv
@@ -30,9 +35,6 @@ evenodds line patients.csv --label diagnosis --scores scores.csv \\
     --answers answers.csv --kind probability
 evenodds line patients.csv --label diagnosis --scores scores.csv \\
     --answers answers.csv --kind probability --report line.html --margin 0.2"""
-
-# What a file of scores is called; any other name is that of a column.
-SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
 
 
 @guarded
@@ -53,7 +55,11 @@ def run_cases(
     sheet_format: options.CasesFormat = "csv",
     kind: Annotated[
         options.AnswerKind | None,
-        option(CASES, "For tasks: whether to ask for probabilities, or for the truth."),
+        option(
+            CASES,
+            "For tasks, and three classes and more: whether to ask for probabilities, or for the "
+            "truth.",
+        ),
     ] = None,
     cases: Annotated[int, option(CASES, "How many rows to judge.", "N")] = 60,
     strata: Annotated[
@@ -71,6 +77,7 @@ def run_cases(
     positive, from 0 to 1, or the truth where it was looked up. evenodds elicit asks the same on
     a page; evenodds line tests the answers.
     """
+    from evenodds.cli.classes import ClassesScored, draw_class_sheet, read_classes_scored
     from evenodds.cli.input import split_names
     from evenodds.elicit.judging import HOW, detectable, prospect_line
     from evenodds.elicit.show import choose_shown
@@ -79,18 +86,15 @@ def run_cases(
     from evenodds.inference.cases.judged import ROW, STATED
     from evenodds.validation import check_whole
 
-    check_whole(cases, "--cases", at_least=FEWEST_CASES)
-    if strata is not None:
-        check_whole(strata, "--strata", at_least=FEWEST_STRATA)
-    check_whole(seed, "--seed")
+    for value, name, least in (
+        (cases, "--cases", FEWEST_CASES),
+        (FEWEST_STRATA if strata is None else strata, "--strata", FEWEST_STRATA),
+        (seed, "--seed", 0),
+    ):
+        check_whole(value, name, at_least=least)
     suffix, reader = TASK_FILES[sheet_format]
     if out.suffix.lower() != suffix:
         raise InputError(f"--out {out} must end in {suffix!r}: {reader} reads it.")
-    if (kind is None) != (sheet_format == "csv"):
-        raise InputError(
-            "--kind goes with --format label-studio or prodigy, which need it: whether tasks ask "
-            "for a 'probability', or for the truth, 'looked-up'."
-        )
     record = out.with_suffix(".json" if sheet_format == "csv" else ".cases.json")
     interface = [out.with_suffix(".xml")] if sheet_format == "label-studio" else []
     written = (out, record, *interface)
@@ -98,12 +102,30 @@ def run_cases(
         check_output(path, "--out", data)
         if path.exists():
             raise InputError(f"{path} exists and may hold answers: name another --out.")
-    read = read_scored(data, label, scores, rows, everything=True)
+    several = read_classes_scored(data, label, scores, rows, shown=None)
+    if several is None and (kind is None) != (sheet_format == "csv"):
+        raise InputError(
+            "--kind goes with --format label-studio or prodigy, which need it: whether tasks ask "
+            "for a 'probability', or for the truth, 'looked-up'."
+        )
+    read = several or read_scored(data, label, scores, rows, everything=True)
     hidden = [name for name in (scores, rows.weight, rows.group) if name is not None]
     shown = choose_shown(read.table, label, hidden, split_names(show, "--show"), read.name)
     clash = [name for name in shown if name == ROW or name.lower().startswith(STATED)]
     if clash:
         raise InputError(f"the sheet has a column {clash[0]!r} of its own: leave it out of --show.")
+    if isinstance(read, ClassesScored):
+        if sheet_format != "csv":
+            raise InputError("--format is csv for three classes and more: leave it out.")
+        draw_class_sheet(
+            read,
+            (out, record),
+            shown,
+            [*data, "--label", label, "--scores", scores],
+            settings={"n_cases": cases, "n_strata": strata, "seed": seed},
+            looked_up=kind == "looked-up",
+        )
+        return
     drawn = choose_cases(
         read.scores,
         n_cases=cases,
@@ -121,17 +143,22 @@ def run_cases(
     print(f"{len(drawn)} rows drawn in {drawn.n_strata} strata of the score. {todo}")
     found = {one: detectable(read.scores, read.labels, cases, one) for one in HOW}
     print(prospect_line(cases, found))
-    same: list[str] = []
-    for name in ("positive", "weight", "group"):
-        value = getattr(rows, name)
-        same += [] if value is None else [f"--{name}", value]
-    asked = [*data, "--label", label, "--scores", scores, *same]
+    asked = [*data, "--label", label, "--scores", scores, *_same_rows(rows)]
     if kind is None:
         asked += ["--answers", str(out)]
         print(f"Next: evenodds line {shlex.join(asked)} --kind probability (or looked-up)")
         return
     asked += ["--answers", f"EXPORT{suffix}", "--cases", str(record), "--kind", kind]
     print(f"Next: evenodds line {shlex.join(asked)}")
+
+
+def _same_rows(rows: options.RowOptions) -> list[str]:
+    """Return the options about rows as they were given."""
+    same: list[str] = []
+    for name in ("positive", "weight", "group"):
+        value = getattr(rows, name)
+        same += [] if value is None else [f"--{name}", value]
+    return same
 
 
 # How the file for each tool ends, and who reads it.
@@ -230,12 +257,26 @@ def run_line(
 
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
+    from evenodds.cli.classes import read_classes_scored
     from evenodds.cli.input import say_positive, split_names
+    from evenodds.errors import InputError
 
     others = [*data, str(answers), scores, *([] if cases is None else [str(cases)])]
     wanted = Delivery(output, others)
     judged = _read_page(answers, cases, kind)
     about = None if judged is None else judged.about
+    several = None
+    if about is None or about.classes:
+        shown = () if about is None else about.shown
+        several = read_classes_scored(data, label, scores, rows, shown=shown)
+    if several is not None:
+        if alternative != "two-sided":
+            raise InputError("every pair of classes is tested, both ways: leave --alternative out.")
+        found = _judged_classes(
+            several, judged, label, (answers, cases, kind, expert), shared_tolerance
+        )
+        deliver(found, wanted, name=name_data(data, label))
+        return
     if about is not None:
         _refuse_other_options(
             about, answers, label=label, positive=rows.positive, weight=rows.weight
@@ -253,6 +294,32 @@ def run_line(
     unsaid = about is None and judged.kind == "probability"
     say_positive(read, rows.positive, one_sided=alternative != "two-sided", stated=unsaid)
     deliver(result, wanted, name=name_data(data, label))
+
+
+def _judged_classes(
+    read: "ClassesScored",
+    judged: "JudgedCases | None",
+    label: str,
+    asked: tuple[Path, Path | None, Any, str | None],
+    shared_tolerance: float | None,
+) -> "ClassLineResult | StratifiedConfusionResult":
+    """Test answers about several classes, of the page or of a sheet."""
+    from evenodds.cli.classes import judge_classes
+    from evenodds.cli.input import split_names
+    from evenodds.inference.cases.judged import read_class_sheet
+
+    answers, cases, kind, expert = asked
+    if judged is None:
+        drawn = _read_draw(answers, cases, kind)
+        judged = read_class_sheet(answers, drawn, kind, read.classes.names)
+    elif judged.about is not None:
+        _refuse_other_options(judged.about, answers, label=label)
+        _refuse_other_data(read, judged.about, judged, answers)
+    names = split_names(expert, "--expert")
+    judged = judged if names is None else judged.of(names)
+    with naming_options():
+        result = judge_classes(read, judged, shared_tolerance=shared_tolerance)
+    return replace(result, diagnostics=(*result.diagnostics, *_notes(judged)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +363,7 @@ def read_scored(
     """Read labels, weights, groups and `also` other columns, and scores of a column or a file."""
     import pyarrow as pa
 
+    from evenodds.cli.scores import SCORE_FILES
     from evenodds.errors import InputError
     from evenodds.rows.base import refuse_missing
     from evenodds.rows.memory import free_name
@@ -399,8 +467,17 @@ def _read_sheet(
 ) -> "JudgedCases":
     """Return what a table of answers or an export says, by the draw beside it."""
     from evenodds.cli.input import read_export
-    from evenodds.errors import InputError
     from evenodds.inference.cases.judged import read_sheet
+
+    drawn, export = _read_draw(answers, cases, kind), read_export([str(answers)])
+    if export is not None:
+        return export.judged(drawn, kind=kind, classes=classes)
+    return read_sheet(answers, drawn, kind, classes)
+
+
+def _read_draw(answers: Path, cases: Path | None, kind: Any) -> "Cases":
+    """Return the draw of a table of answers or an export, which must be named or beside it."""
+    from evenodds.errors import InputError
     from evenodds.inference.cases.record import Cases
 
     if kind is None:
@@ -415,10 +492,7 @@ def _read_sheet(
             f"--cases is missing: name the draw that {answers} was made from, as evenodds cases or "
             "choose_cases(...).save(path) wrote it."
         )
-    drawn, export = Cases.read(draw), read_export([str(answers)])
-    if export is not None:
-        return export.judged(drawn, kind=kind, classes=classes)
-    return read_sheet(answers, drawn, kind, classes)
+    return Cases.read(draw)
 
 
 def _refuse_other_options(about: Any, answers: Path, **wished: str | None) -> None:
@@ -434,7 +508,9 @@ def _refuse_other_options(about: Any, answers: Path, **wished: str | None) -> No
             )
 
 
-def _refuse_other_data(read: ScoredRows, about: Any, judged: "JudgedCases", answers: Path) -> None:
+def _refuse_other_data(
+    read: "ScoredRows | ClassesScored", about: Any, judged: "JudgedCases", answers: Path
+) -> None:
     """Refuse rows that are not those that experts were shown."""
     from evenodds.elicit.plan import fingerprint
     from evenodds.errors import InputError
@@ -452,7 +528,7 @@ def _refuse_other_data(read: ScoredRows, about: Any, judged: "JudgedCases", answ
 
 def judge_answers(
     read: ScoredRows, judged: "JudgedCases", *, alternative: Any, shared_tolerance: float | None
-) -> "LineTestResult | AuditTestResult":
+) -> "Judged":
     """Test answers of either kind, and say what else is known of them.
 
     Looked-up answers are read as an audit within strata, which is right whatever flips depend on,
@@ -489,7 +565,7 @@ def naming_options() -> Iterator[None]:
 
 def _judged(
     read: ScoredRows, judged: "JudgedCases", alternative: Any, shared_tolerance: float | None
-) -> "LineTestResult | AuditTestResult":
+) -> "Judged":
     """Test answers by the test for their kind."""
     from evenodds.errors import InputError
     from evenodds.inference.audit.audit_test import audit_test

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 COLUMN, FOLDS, MODEL = "score", 5, "Model"
 KINDS = (".parquet", ".csv", ".npy")
+# What a file of scores is called; any other name is that of a column.
+SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
 # An AUC below this, or within so many standard errors of 1/2, is said to be poor.
 POOR, ERRORS = 0.6, 3.0
 

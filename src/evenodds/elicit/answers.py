@@ -27,6 +27,32 @@ class Verdict(StrEnum):
     stated = "stated"
 
 
+class Chances(str):
+    """What is said of three classes and more: the chance of each in 100, as ``60,0,40``."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> str:
+        """As it is written."""
+        return str(self)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The chance of each class."""
+        return tuple(float(part) / 100 for part in self.split(","))
+
+
+def read_verdict(text: str) -> Verdict | Chances:
+    """Return an answer as it was kept; a ValueError where it is none."""
+    if "," not in text:
+        return Verdict(text)
+    said = Chances(text)
+    if not abs(sum(said.shares) - 1) < 1e-3:
+        raise ValueError(f"{text} are no chances")
+    return said
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One answer of one expert about one case.
@@ -39,7 +65,7 @@ class Answer:
         Row number of the case in the data.
     occasion : int
         1 when the expert saw the case for the first time, 2 when it came back.
-    verdict : Verdict
+    verdict : Verdict or Chances
         What the expert said.
     chance : float or None
         Where the slider was put: of such cases, the share that is positive; None if untouched.
@@ -50,7 +76,7 @@ class Answer:
     expert: str
     case: int
     occasion: int
-    verdict: Verdict
+    verdict: Verdict | Chances
     chance: float | None
     time: str
 
@@ -98,7 +124,7 @@ LEAST_TOLERANCE = 0.05
 MOST_TOLERANCE, MOST_SHARED = 0.25, 0.09
 # Blur in widths, beyond which agreement is that of guessing.
 MOST_BLUR = 5.0
-SIDE = {Verdict.negative: -1, Verdict.toss_up: 0, Verdict.positive: 1}
+SIDE: dict[str, int] = {Verdict.negative: -1, Verdict.toss_up: 0, Verdict.positive: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.answers import Answer, Chances, Verdict
 from evenodds.elicit.plan import Question, ScorePlan, SessionPlan, fingerprint
 from evenodds.elicit.session import (
     NOT_OURS,
@@ -31,6 +31,7 @@ from evenodds.inference.cases.record import Answers as AnswerKind
 from evenodds.inference.cases.record import Cases
 from evenodds.inference.looks import look_line, read_looks
 from evenodds.planning.line_plan import line_plan
+from evenodds.rows.classes import read_classes
 from evenodds.rows.labels import read_labels
 from evenodds.validation import FloatArray, check_column, check_whole, counted
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 
 CASES, REPEATS = 60, 6
+# Of three classes and more; and how many of them an answer names.
+CASES_PER_CLASS, MOST_NAMED = 40, 3
 POWER = 0.8
 HOW: dict[AnswerKind, str] = {
     "probability": "stated probabilities",
@@ -177,10 +180,11 @@ class JudgingSession(Session):
         cases = Cases.from_dict(self.along.draw)
         place = {int(row): number for number, row in enumerate(cases.rows)}
         experts = tuple(dict.fromkeys(answer.expert for answer in answers))
-        stated = np.full((len(cases), len(experts)), np.nan)
+        shape = (len(self.along.classes),) if self.along.classes else ()
+        stated = np.full((len(cases), *shape, len(experts)), np.nan)
         for answer in answers:
             if answer.occasion == 1:
-                stated[place[answer.case], experts.index(answer.expert)] = _value(answer)
+                stated[place[answer.case], ..., experts.index(answer.expert)] = _value(answer)
         return JudgedCases(
             cases=cases,
             kind=kind,
@@ -196,15 +200,16 @@ class JudgingSession(Session):
         )
 
     def _about(self) -> About:
-        plan = self.plan
+        plan, several = self.plan, bool(self.plan.classes)
         shown = self.table.select([*plan.shown, plan.label])
         return About(
             label=plan.label,
-            negative=plan.negative,
-            positive=plan.positive,
+            negative="" if several else plan.negative,
+            positive="" if several else plan.positive,
             weight=self.along.weight,
             shown=plan.shown,
             digest=fingerprint(shown, plan.label, plan.cases),
+            classes=plan.classes,
         )
 
     def closing(self) -> Closing:
@@ -236,6 +241,66 @@ class JudgingSession(Session):
         return [] if judged is None else [judged.save(self.outputs.answers, private=True)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassJudgingSession(JudgingSession):
+    """A session where experts judge cases of three classes and more."""
+
+    question_page: ClassVar[str] = "judge_classes.html"
+    start_page: ClassVar[str] = "start_classes.html"
+
+    def prospects(self) -> list[str]:
+        """Return what could be found: nothing is known of several classes."""
+        return []
+
+    def _detectable(self, kind: AnswerKind) -> float | None:
+        return None
+
+    def said(self, form: dict[str, str]) -> str:
+        """Return the chance of each class; what is left of 100 is shared evenly among others."""
+        places = [str(place) for place in range(len(self.along.classes))]
+        if self.along.kind == "looked-up":
+            if form.get("verdict") not in places:
+                raise InputError(NOT_OURS)
+            return ",".join("100" if one == form["verdict"] else "0" for one in places)
+        named: dict[str, int] = {}
+        for slot in range(MOST_NAMED):
+            number, place = form.get(f"chance_{slot}", ""), form.get(f"class_{slot}", "")
+            if not number:
+                continue
+            if not (number.isdecimal() and len(number) <= 3 and int(number) <= 100):
+                raise InputError("Please give whole numbers from 0 to 100.")
+            if place not in places or place in named:
+                raise InputError("Please choose another class for each number.")
+            named[place] = int(number)
+        left, others = 100 - sum(named.values()), len(places) - len(named)
+        if not named:
+            raise InputError("Please say how likely at least one class is.")
+        if left < 0 or (left and not others):
+            raise InputError("Please give numbers that add up to 100.")
+        return ",".join(f"{named.get(one, left / max(others, 1)):g}" for one in places)
+
+    def refusal(self, verdict: str, chance: float | None) -> str | None:
+        """Return why this is no answer to any question here; None if it is one."""
+        return None if "," in verdict and chance is None else NOT_OURS
+
+    def running_line(self, expert: str) -> tuple[str, bool]:
+        """Return the line under an expert's question; nothing more is worked out."""
+        answers = self.store.answers(expert)
+        sure = all(max(_chances(answer)) == 1 for answer in answers)
+        if self.along.kind == "probability" and len(answers) >= ROUNDING_SEEN and sure:
+            return (
+                "So far every answer has been 100 for one class. If you are not sure, name a "
+                "second class and say how sure.",
+                False,
+            )
+        return "", False
+
+
+def _chances(answer: Answer) -> tuple[float, ...]:
+    """Return the chance of each class that an answer states."""
+    return answer.verdict.shares if isinstance(answer.verdict, Chances) else ()
+
+
 def detectable(scores: FloatArray, labels: Any, n_cases: int, kind: AnswerKind) -> float | None:
     """Return the asymmetry that so many cases would find, more often than not; None if none."""
     try:
@@ -257,8 +322,10 @@ def prospect_line(n_cases: int, found: dict[AnswerKind, float | None]) -> str:
     )
 
 
-def _value(answer: Answer) -> float:
-    """Return what an answer says: a chance, or the truth as 0 or 1."""
+def _value(answer: Answer) -> float | tuple[float, ...]:
+    """Return what an answer says: a chance, or the truth as 0 or 1; of each of several classes."""
+    if isinstance(answer.verdict, Chances):
+        return answer.verdict.shares
     if answer.chance is not None:
         return answer.chance
     return float(answer.verdict is Verdict.positive)
@@ -281,7 +348,8 @@ def open_judging(
         raise InputError(f"--images {wishes.images} is no folder.")
     check_column(wishes.label, table.column_names, wishes.data)
     store = open_store(table, wishes, must_exist, partial(_plan, table, wishes, scored, kind))
-    session = JudgingSession(
+    kind_of_session = ClassJudgingSession if store.plan.classes else JudgingSession
+    session = kind_of_session(
         table=table,
         showing=Showing(store.plan.shown, wishes.images or wishes.data.resolve().parent),
         store=store,
@@ -308,17 +376,26 @@ def _plan(
             "to make them."
         )
     looks = _planned_looks(wishes, scored, kind)
-    usual = looks[-1] if looks else CASES
+    column = table[wishes.label].to_numpy()
+    classes: tuple[str, ...] = ()
+    if scored.scores.ndim == 2:
+        classes = tuple(map(str, read_classes(column, repr(wishes.label)).names))
+        negative, positive = classes[0], classes[-1]
+    else:
+        labels = read_labels(column, wishes.positive, repr(wishes.label))
+        negative, positive = str(labels.negative), str(labels.positive)
+    usual = looks[-1] if looks else CASES_PER_CLASS * len(classes) or CASES
     wanted = usual if wishes.n_cases is None else wishes.n_cases
     if looks and wanted != usual:
         raise InputError(f"--looks ends at {usual:,} but --cases is {wanted:,}: give the same.")
     back = REPEATS if wishes.n_repeats is None else wishes.n_repeats
     seed = check_whole(wishes.seed or 0, "--seed")
     hidden = [name for name in (scored.name, scored.weight, scored.group) if name is not None]
-    labels = read_labels(table[wishes.label].to_numpy(), wishes.positive, repr(wishes.label))
     draw = choose_cases(
         scored.scores,
         n_cases=check_whole(wanted, "--cases", at_least=FEWEST_CASES),
+        # Of several classes a truth that is looked up is found sooner by given label.
+        given=column if classes and kind == "looked-up" else None,
         groups=scored.groups,
         sample_weight=scored.weights,
         seed=seed,
@@ -326,8 +403,8 @@ def _plan(
     cases = tuple(draw.rows.tolist())
     return SessionPlan(
         label=wishes.label,
-        negative=str(labels.negative),
-        positive=str(labels.positive),
+        negative=negative,
+        positive=positive,
         features=(),
         shown=choose_shown(table, wishes.label, hidden, wishes.show, wishes.data),
         cases=cases,
@@ -344,6 +421,7 @@ def _plan(
             kind=kind,
             preset=kind is not None,
             looks=looks,
+            classes=classes,
         ),
     )
 
@@ -352,10 +430,11 @@ def _planned_looks(wishes: Wishes, scored: Scored, kind: AnswerKind | None) -> t
     """Return the planned looks, refusing sessions that cannot have any."""
     if wishes.looks is None:
         return ()
-    if kind != "looked-up" or scored.weight is not None or scored.group is not None:
+    several = scored.scores.ndim == 2
+    if several or kind != "looked-up" or scored.weight is not None or scored.group is not None:
         raise InputError(
-            "--looks is for looked-up answers about rows that count as one each: say --kind "
-            "looked-up, without --weight and --group."
+            "--looks is for looked-up answers of two classes about rows that count as one each: "
+            "say --kind looked-up, without --weight and --group."
         )
     return read_looks(wishes.looks, wishes.looks[-1])
 
@@ -381,6 +460,11 @@ def _check_same(
                     "another --out to begin anew."
                 )
     if kind is not None and kind != along.kind:
+        if "given_hash" in along.draw:
+            raise InputError(
+                f"{where} has cases drawn for answers that are looked up: name another --out to "
+                "begin anew."
+            )
         chosen = replace(along, kind=kind, preset=True)
         if not session.store.settle(replace(session.plan, along=chosen)):
             raise InputError(

@@ -152,6 +152,8 @@ class ScorePlan:
         Whether that was said before the page was opened, so that it does not ask.
     looks : tuple of int
         Cases answered at each planned look; empty where answers are tested once.
+    classes : tuple of str
+        Three classes and more, in the order of the scores; empty where there are two.
     """
 
     draw: dict[str, Any]
@@ -161,6 +163,7 @@ class ScorePlan:
     kind: AnswerKind | None = None
     preset: bool = False
     looks: tuple[int, ...] = ()
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +208,11 @@ class SessionPlan:
     along: ScorePlan | None = None
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        """Three classes and more; empty where there are two."""
+        return () if self.along is None else self.along.classes
+
+    @property
     def kind(self) -> AnswerKind | None:
         """What the answers about cases along a score are, once it is known."""
         return None if self.along is None else self.along.kind
@@ -226,7 +234,8 @@ class SessionPlan:
         lists = {name: tuple(known[name]) for name in ("features", "shown", "cases")}
         along = known.get("along")
         if along is not None:
-            along = ScorePlan(**along | {"looks": tuple(along.get("looks", ()))})
+            lists_of_it = {name: tuple(along.get(name, ())) for name in ("looks", "classes")}
+            along = ScorePlan(**along | lists_of_it)
         return cls(**known | lists | {"along": along})
 
 

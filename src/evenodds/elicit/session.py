@@ -16,6 +16,7 @@ from evenodds.elicit.answers import (
     MOST_SHARED,
     UNSEEN_LEAN,
     Answer,
+    Chances,
     Judgement,
     Verdict,
     judge,
@@ -43,6 +44,7 @@ from evenodds.elicit.store import (
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.files import FORMULA_STARTS
 from evenodds.planning.power import detectable_asymmetry
+from evenodds.rows.classes import read_classes
 from evenodds.rows.labels import read_labels
 from evenodds.simulation.own_data import data_world
 from evenodds.validation import check_between, check_column, counted, join_quoted
@@ -290,6 +292,10 @@ class Session:
     def settle(self, kind: str | None) -> None:
         """Keep what was chosen on the first page: nothing, where toss-ups are sought."""
 
+    def said(self, form: dict[str, str]) -> str:
+        """Return what a form of the page says."""
+        return form.get("verdict", "")
+
     def refusal(self, verdict: str, chance: float | None) -> str | None:
         """Return why this is no answer to any question here; None if it is one."""
         known = {*Verdict} - {Verdict.stated}
@@ -300,7 +306,13 @@ class Session:
         return self.plan.queue().next_question(expert, answered)
 
     def answer(
-        self, expert: str, *, number: int, case: int, verdict: Verdict, chance: float | None
+        self,
+        expert: str,
+        *,
+        number: int,
+        case: int,
+        verdict: Verdict | Chances,
+        chance: float | None,
     ) -> bool:
         """Keep an answer about the case that question `number` showed; False if it cannot be kept.
 
@@ -420,15 +432,21 @@ def check_same(plan: SessionPlan, table: "pa.Table", wishes: Wishes) -> None:
             f"{where} holds answers about other rows, or another label than {wishes.label!r}: go "
             "on with the data it was started with, or name another --out."
         )
-    labels = read_labels(table[wishes.label].to_numpy(), wishes.positive, repr(wishes.label))
-    classes = {str(labels.negative), str(labels.positive)}
-    if classes != {plan.negative, plan.positive}:
+    column = table[wishes.label].to_numpy()
+    asked = plan.classes or (plan.negative, plan.positive)
+    if plan.classes:
+        classes, positive = set(map(str, read_classes(column, repr(wishes.label)).names)), None
+    else:
+        labels = read_labels(column, wishes.positive, repr(wishes.label))
+        classes = {str(labels.negative), str(labels.positive)}
+        positive = wishes.positive and str(labels.positive)
+    if classes != set(asked):
         raise InputError(
-            f"{where} holds answers about {join_quoted((plan.negative, plan.positive))} but "
-            f"the labels now are {join_quoted(sorted(classes))}: name another --out."
+            f"{where} holds answers about {join_quoted(asked)} but the labels now are "
+            f"{join_quoted(sorted(classes))}: name another --out."
         )
     wished = {
-        "--positive": (wishes.positive and str(labels.positive), plan.positive),
+        "--positive": (positive, plan.positive),
         "--features": (_names(wishes.features), _names(plan.features)),
         "--show": (_names(wishes.show), _names(plan.shown)),
         "--cases": (wishes.n_cases, plan.n_cases),

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from evenodds.elicit.answers import Answer, Judgement, Verdict
+from evenodds.elicit.answers import Answer, Judgement, read_verdict
 from evenodds.elicit.plan import SessionPlan
 from evenodds.errors import InputError, StorageError
 from evenodds.files import check_writable, whole_file, write_csv
@@ -141,7 +141,7 @@ class Store:
         rows = self._read(f"SELECT {COLUMNS} FROM answers WHERE {chosen} ORDER BY id", expert)
         try:
             answers = [dict(zip(NAMES, row, strict=True)) for row in rows]
-            return [Answer(**{**row, "verdict": Verdict(row["verdict"])}) for row in answers]
+            return [Answer(**{**row, "verdict": read_verdict(row["verdict"])}) for row in answers]
         except ValueError as error:
             raise StorageError(f"{self.path} is damaged: {error}.") from None
 

@@ -35,7 +35,7 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenodds.elicit.answers import Answer, Verdict
+from evenodds.elicit.answers import Answer, read_verdict
 from evenodds.elicit.session import NOT_OURS, Session
 from evenodds.elicit.show import find_image
 from evenodds.errors import InputError, StorageError
@@ -181,13 +181,13 @@ class Pages:
         """Keep an answer, then show the next case."""
         expert, form = self._expert(request), await _form(request)
         number, case = _number(form, "number"), _number(form, "case")
-        verdict = form.get("verdict", "")
+        verdict = self.session.said(form)
         chance = _chance(form.get("chance", ""))
         refused = self.session.refusal(verdict, chance)
         if refused is not None:
             raise HTTPException(400, refused)
         if not self.session.answer(
-            expert, number=number, case=case, verdict=Verdict(verdict), chance=chance
+            expert, number=number, case=case, verdict=read_verdict(verdict), chance=chance
         ):
             raise HTTPException(
                 409,
@@ -262,7 +262,11 @@ class Pages:
     def _page(self, name: str, *, status: int = 200, **values: Any) -> Response:
         plan = self.session.plan
         page = self.templates.get_template(name).render(
-            base=self.base, negative=plan.negative, positive=plan.positive, **values
+            base=self.base,
+            negative=plan.negative,
+            positive=plan.positive,
+            classes=plan.classes,
+            **values,
         )
         return HTMLResponse(page, status_code=status)
 

@@ -10,7 +10,7 @@ from scipy.special import gammaln, ndtri
 from evenodds.validation import FloatArray
 
 
-def holm(pvalues: ArrayLike) -> FloatArray:
+def holm(pvalues: ArrayLike, least: ArrayLike | None = None) -> FloatArray:
     """Return p-values adjusted by Holm's method, in the order given.
 
     Rejecting where they are below the level keeps the chance of *any* false rejection
@@ -20,20 +20,30 @@ def holm(pvalues: ArrayLike) -> FloatArray:
     ----------
     pvalues : array-like
         One p-value a test.
+    least : array-like, optional
+        The smallest p-value that each test of few counts could have had. Tests that could not
+        have come as low as another are not counted beside it ([2]_).
 
     References
     ----------
     .. [1] Holm, S. (1979). A simple sequentially rejective multiple test procedure.
            Scand. J. Statist. 6, 65-70.
+    .. [2] Tarone, R. E. (1990). A modified Bonferroni method for discrete data. Biometrics 46,
+           515-522.
 
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
+    >>> holm([0.01, 0.4, 0.3], least=[0.001, 0.125, 0.25]).tolist()
+    [0.01, 0.6, 0.6]
     """
     given = np.asarray(pvalues, dtype=np.float64)
     order = np.argsort(given, kind="stable")
-    steps = given[order] * np.arange(len(given), 0, -1)
+    lowest = np.minimum(given, 0.0 if least is None else least)[order]
+    # How many of those not yet rejected could have come as low.
+    counted = np.triu(lowest <= given[order][:, None]).sum(axis=1)
+    steps = given[order] * counted
     adjusted = np.empty(len(given))
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted

@@ -15,6 +15,7 @@ from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult
 from evenodds.inference.audit.share import CorrectedShareResult, GroupSharesResult
 from evenodds.inference.contour.result import ContourTestResult
+from evenodds.inference.line.class_line import ClassLineResult
 from evenodds.inference.line.result import LineTestResult
 from evenodds.inference.multiclass.confusion import ConfusionTestResult
 from evenodds.inference.multiclass.confusion_strata import StratifiedConfusionResult
@@ -85,7 +86,9 @@ def pairs_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None:
 
 @one_panel(height=NARROW_WIDTH * 0.92)
 def confusion_figure(
-    panel: Axes, result: ConfusionTestResult | StratifiedConfusionResult, view: View
+    panel: Axes,
+    result: ConfusionTestResult | StratifiedConfusionResult | ClassLineResult,
+    view: View,
 ) -> None:
     """Draw a cell for each true class and given label: the share that got it."""
     rates = result.flip_rates()

@@ -1,14 +1,28 @@
 """What there is to say about the tests of a confusion matrix."""
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
+from evenodds.inference.line.class_line import ClassLineResult, LinePair
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
 from evenodds.inference.multiclass.confusion_strata import ClassPair, StratifiedConfusionResult
-from evenodds.report.sheet import Assumption, Caption, Key, Sheet, SheetPicture, SheetTable, View
+from evenodds.report.sheet import (
+    Assumption,
+    Caption,
+    Key,
+    Sheet,
+    SheetPicture,
+    SheetTable,
+    View,
+    assumption,
+)
 from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_interval, show_pvalue
 from evenodds.validation import signed
 
+Confusion = ConfusionTestResult | StratifiedConfusionResult | ClassLineResult
 QUESTION: Final = "How were true classes turned into labels?"
+PAIRS_QUESTION: Final = "Does one class gain from another?"
 MEANINGS: Final = {
     "uniform": "every class is flipped equally often, to every other class alike",
     "symmetry": "as many rows go from one class to another as come back (Bowker)",
@@ -91,7 +105,7 @@ def _how(test: MatrixTest, result: ConfusionTestResult) -> str:
     return f"chi2 = {test.statistic:.2f} on {test.degrees_of_freedom}{drawn}"
 
 
-def _largest(result: ConfusionTestResult | StratifiedConfusionResult) -> str:
+def _largest(result: Confusion) -> str:
     """Say which flip is the most frequent, as a rate."""
     rates = result.flip_rates()
     places = [(i, j) for i in range(len(rates)) for j in range(len(rates)) if i != j]
@@ -153,9 +167,7 @@ def _next_steps(result: ConfusionTestResult, rejected: bool) -> list[str]:
     return ["To find smaller differences, audit more rows of the rarest class."]
 
 
-def _confusion_caption(
-    result: ConfusionTestResult | StratifiedConfusionResult, view: View
-) -> Caption:
+def _confusion_caption(result: Confusion, view: View) -> Caption:
     return Caption(
         "Each row is a true class; each number the share of it given the label below.",
         f"{_largest(result)}.",
@@ -169,10 +181,8 @@ def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) ->
     return Sheet(
         result=result,
         view=view,
-        question="Does one class gain from another?",
-        headline=f"Yes: {_gain(result, result.leading)}."
-        if found
-        else "Not shown that any class gains from another.",
+        question=PAIRS_QUESTION,
+        headline=_pairs_headline(result, found),
         verdict=_pairs_verdict(result, found),
         keys=(
             Key("Evidence against equal shares", show_pvalue(result.pvalue), "adjusted for pairs"),
@@ -213,17 +223,156 @@ def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) ->
     )
 
 
-def _gain(result: StratifiedConfusionResult, pair: ClassPair) -> str:
-    """Say which class of a pair gains, with both shares."""
-    winner, loser = (pair.first, pair.second) if pair.asymmetry > 0 else (pair.second, pair.first)
+def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
+    """Return the sheet of the pairs of classes by cases judged along a score."""
+    found = [pair for pair in result.pairs if pair.adjusted < view.significance]
+    by = f" by {result.n_experts} experts" if result.n_experts > 1 else ""
+    judged = f"{result.n_cases:,} of {result.n_rows:,} rows judged{by}"
+    wrong = "not known" if result.noise_rate is None else f"{100 * result.noise_rate:.1f}%"
+    blind = math.isnan(result.pvalue)
+    seen = [_given_rates(result)] if result.rates is not None else []
+    told = [
+        ("pairs", f"{len(found)} of {len(result.pairs)} lean; p-values by Holm's method"),
+        ("wrong labels", f"{wrong} of all rows, as estimated"),
+    ]
+    return Sheet(
+        result=result,
+        view=view,
+        question=PAIRS_QUESTION,
+        headline="These cases cannot tell." if blind else _pairs_headline(result, found),
+        verdict=f"These cases cannot tell: {result.withheld}."
+        if blind
+        else f"{_pairs_verdict(result, found)} {TAKEN}",
+        keys=(
+            Key("Evidence against equal shares", show_pvalue(result.pvalue), "adjusted for pairs"),
+            Key("Wrong labels", wrong, judged),
+        ),
+        facts=[
+            ("cases", f"{judged}, in {len(result.strata)} strata"),
+            *([] if blind else told),
+            ("shared tolerance", f"±{result.shared_tolerance:g} from one class to another"),
+            *([("withheld", result.withheld)] if result.withheld and not blind else []),
+        ],
+        tables=(*([] if blind else [_pairs_table(result, view)]), *seen, _judged_strata(result)),
+        answers={} if blind else {"intervals": _interval_answers(result, view)},
+        next_steps=_steps_after_judging(result, found),
+        assumptions=[
+            assumption(result, "Flips depend on the true class alone.", "flip matrix"),
+            Assumption(
+                "Cases were drawn at random within each stratum, and strata were fixed before "
+                "anybody was asked."
+            ),
+            assumption(
+                result,
+                "Experts are right on average in each stratum, up to the shared tolerance, and saw "
+                "neither label nor score.",
+                "experts",
+            ),
+            assumption(
+                result, "Probabilities did not see the label of their own row.", "own labels"
+            ),
+            Assumption("Rows are independent."),
+        ],
+        made_with=[
+            ("answers", "probability"),
+            ("shared tolerance", f"{result.shared_tolerance:g}"),
+        ],
+        formulas="class_line_formulas.html",
+        python="import evenodds as eo\n\n"
+        'result = eo.line_test(scores, y, cases, stated, answers="probability")',
+        words=explained("Flip", "Score", "Stratum", "p-value"),
+        holds="counts of rows and means and products of answers in each stratum, no rows",
+        pictures={}
+        if result.rates is None
+        else {
+            "confusion": SheetPicture(
+                "How often does each class get each label?", _confusion_caption
+            )
+        },
+    )
+
+
+TAKEN: Final = "It takes for granted that a flip depends on the true class alone."
+
+
+def _interval_answers(result: ClassLineResult, view: View) -> list[dict[str, object]]:
+    """Return the intervals of all pairs, for JSON."""
+    intervals = zip(result.pairs, result.asymmetry_intervals(view.level), strict=True)
+    return [
+        {"first": pair.first, "second": pair.second, "low": ends.low, "high": ends.high}
+        for pair, ends in intervals
+        if pair.asymmetry is not None
+    ]
+
+
+def _steps_after_judging(result: ClassLineResult, found: list[LinePair]) -> list[str]:
+    if math.isnan(result.pvalue):
+        return ["Make a score that tells all classes apart, or look true classes up."]
+    if found:
+        return [
+            "Look up rows of the pair named, drawn by given label: evenodds elicit with --kind "
+            "looked-up, or confusion_test. That needs no assumption about flips."
+        ]
+    return ["To find smaller differences, judge more cases, or look true classes up."]
+
+
+def _given_rates(result: ClassLineResult) -> SheetTable:
+    """Return the flip matrix as estimated."""
+    return SheetTable(
+        title="Share of each true class given each label, as estimated",
+        header=("", *(f"given {name!r}" for name in result.classes)),
+        rows=tuple(
+            (f"truly {name!r}", *(f"{rate:.3f}" for rate in row))
+            for name, row in zip(result.classes, result.rates or (), strict=True)
+        ),
+    )
+
+
+def _judged_strata(result: ClassLineResult) -> SheetTable:
+    """Return what labels and answers say of each class, stratum by stratum."""
+    return SheetTable(
+        title="Strata: share labelled so / stated mean",
+        header=("stratum", "rows", "cases", *map(str, result.classes)),
+        rows=tuple(
+            (
+                one.stratum,
+                f"{sum(one.given):,}",
+                f"{one.n_cases}",
+                *(
+                    f"{count / sum(one.given):.2f} / {mean:.2f}"
+                    for count, mean in zip(one.given, one.stated, strict=True)
+                ),
+            )
+            for one in result.strata
+        ),
+    )
+
+
+OfPairs = StratifiedConfusionResult | ClassLineResult
+Pair = ClassPair | LinePair
+
+
+def _pairs_headline(result: OfPairs, found: Sequence[Pair]) -> str:
+    if not found:
+        return "Not shown that any class gains from another."
+    return f"Yes: {_gain(result, result.leading)}."
+
+
+def _gain(result: OfPairs, pair: Pair) -> str:
+    """Say which class of a pair gains, with both shares where they are known."""
+    gains = pair.statistic > 0
+    winner, loser = (pair.first, pair.second) if gains else (pair.second, pair.first)
+    said = f"{winner!r} gains from {loser!r}"
+    if pair.asymmetry is None or result.rates is None:
+        return said
     i, j = result.classes.index(winner), result.classes.index(loser)
     return (
-        f"{winner!r} gains from {loser!r}, {result.rates[j][i]:.1%} of which are labelled so "
+        f"{said}, {result.rates[j][i]:.1%} of which are labelled so "
         f"(the other way {result.rates[i][j]:.1%})"
     )
 
 
-def _pairs_verdict(result: StratifiedConfusionResult, found: list[ClassPair]) -> str:
+def _pairs_verdict(result: OfPairs, found: Sequence[Pair]) -> str:
     if not found:
         return (
             f"No pair of classes leans beyond chance ({show_pvalue(result.pvalue)}, adjusted for "
@@ -236,13 +385,13 @@ def _pairs_verdict(result: StratifiedConfusionResult, found: list[ClassPair]) ->
     return " ".join(said)
 
 
-def _pairs_table(result: StratifiedConfusionResult, view: View) -> SheetTable:
+def _pairs_table(result: OfPairs, view: View) -> SheetTable:
     """Return each pair with the interval of what the first gains."""
-    rows = []
-    for pair in result.pairs:
-        interval = result.asymmetry_interval(pair.first, pair.second, view.level)
+    rows, pairs = [], tuple[Pair, ...](result.pairs)
+    for pair, interval in zip(pairs, result.asymmetry_intervals(view.level), strict=True):
+        size = pair.asymmetry
+        gain, ends = ("withheld", "") if size is None else (signed(size), show_interval(interval))
         name = f"{pair.first} | {pair.second}"
-        gain, ends = signed(pair.asymmetry), show_interval(interval)
         rows.append((name, gain, ends, show_pvalue(pair.pvalue), show_pvalue(pair.adjusted)))
     return SheetTable(
         title="What the first class gains from the second",

@@ -226,6 +226,7 @@ _WRITERS: Final = {
     "AsymmetryTestResult": "asymmetry.asymmetry_sheet",
     "AuditSize": "plan.audit_size_sheet",
     "AuditTestResult": "audit.audit_sheet",
+    "ClassLineResult": "confusion.class_line_sheet",
     "ContourTestResult": "contour.contour_sheet",
     "ConfusionTestResult": "confusion.confusion_sheet",
     "CorrectedShareResult": "share.share_sheet",

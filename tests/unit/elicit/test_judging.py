@@ -254,7 +254,7 @@ def test_planned_looks_are_kept_with_the_answers(opened):
 @pytest.mark.parametrize(
     ("kind", "changed", "message"),
     [
-        (None, {"looks": (12, 24)}, "--looks is for looked-up answers about rows that count"),
+        (None, {"looks": (12, 24)}, "--looks is for looked-up answers of two classes"),
         ("probability", {"looks": (12, 24)}, "say --kind looked-up, without --weight and --group."),
         ("looked-up", {"looks": (12, 30)}, "--looks ends at 30 but --cases is 24: give the same."),
         ("looked-up", {"looks": (24,)}, "looks holds 24 but needs 2 to 5 rising numbers"),

@@ -26,6 +26,7 @@ document.addEventListener("keydown", (event) => {
   const onSlider = event.target.id === "slider" && !byPointer;
   if (onSlider && event.key.startsWith("Arrow")) return;
   if (event.key === "Enter" && event.target.closest("a, button")) return;
+  if (event.key !== "Enter" && event.target.closest(".chance")) return;
   if (stating && (event.target === stating || stateByKey(event))) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const button = document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
@@ -76,6 +77,43 @@ if (stating) {
   slider.addEventListener("pointerup", () => state(slider.value));
   stating.addEventListener("input", showStated);
   showStated(); // of a page that the browser brought back
+}
+
+// Up to three classes with their chances: what is left of 100 is told, and nothing rests there.
+const chances = document.querySelector(".chances");
+
+function tellLeft() {
+  const left = document.getElementById("left");
+  const fields = [...chances.querySelectorAll("[type=number]")];
+  const named = new Set();
+  let total = 0;
+  let problem = "";
+  for (const field of fields) {
+    if (field.value === "") continue;
+    const which = field.closest(".chance").querySelector(".which").value;
+    if (which === "") problem = "Choose the class of each number.";
+    else if (named.has(which)) problem = "A class is named twice.";
+    named.add(which);
+    total += Number(field.value);
+  }
+  const rest = 100 - total;
+  const others = Number(chances.dataset.classes) - named.size;
+  if (!named.size) problem = "Say how likely at least one class is.";
+  else if (rest < 0) problem ||= `That is ${total} in all: more than 100.`;
+  else if (rest > 0 && !others) problem ||= `That is ${total} in all: ${rest} are missing.`;
+  fields[0].setCustomValidity(problem);
+  if (!named.size) left.textContent = left.dataset.rule;
+  else if (problem) left.textContent = problem;
+  else if (!rest) left.textContent = "100 in all.";
+  else if (others === 1) left.textContent = `${rest} left, for the other class.`;
+  else left.textContent = `${rest} left, shared evenly among ${others} other classes.`;
+}
+
+if (chances) {
+  const left = document.getElementById("left");
+  left.dataset.rule = left.textContent;
+  chances.addEventListener("input", tellLeft);
+  tellLeft(); // of a page that the browser brought back
 }
 
 const chance = document.getElementById("chance");

@@ -33,7 +33,7 @@ FEWEST_ROWS = 15
 CASES_PER_CELL, MOST_STEPS = 10, 3
 # Cases of a cell go by this power of its rows; of several classes nearer to proportion, since
 # flips of each pair may hide in the few cells that hold most rows.
-OF_TWO, OF_SEVERAL = 0.5, 0.75
+OF_TWO, OF_SEVERAL, EQUALLY = 0.5, 0.75, 0.0
 # Of every given label of a stratum, where cases are drawn by label.
 FEWEST_OF_A_CELL = 2
 # Steps of the probability lie between these, with one stratum beyond at either end.
@@ -59,17 +59,17 @@ def choose_cases(
     scores : array-like of float
         For each row, the probability that its given label is positive, by a model that did not
         see that label: `out_of_fold_scores` makes them. Of three classes or more, a column for
-        each in sort order (scikit-learn's ``cross_val_predict(..., method="predict_proba")``),
-        with `given`.
+        each in sort order (scikit-learn's ``cross_val_predict(..., method="predict_proba")``).
     n_cases : int, default 60
         How many rows are judged.
     n_strata : int, optional
         Strata of the score; by default three for 30 cases, five for 60, eight for 120. Of several
         classes, steps of confidence within each predicted class: by default up to three, as long
-        as cells of stratum and label have ten cases on average.
+        as strata have about 15 cases on average, or cells of stratum and label ten.
     given : array-like, optional
         Given labels of all rows, where the truth will be looked up: cases are then drawn from
-        both labels of every stratum, as `audit_test` reads them best.
+        all labels of every stratum, as `audit_test` and `confusion_test` read them best. Not for
+        stated probabilities.
     groups : array-like, optional
         Rows that belong together (one patient); at most one row of each is judged.
     sample_weight : array-like, optional
@@ -91,7 +91,7 @@ def choose_cases(
     --------
     line_test : The test on what was stated of these cases.
     audit_test : The test on what was looked up, valid whatever flips depend on.
-    confusion_test : The same for three classes and more.
+    confusion_test : The same for three classes and more, looked up.
 
     Notes
     -----
@@ -102,7 +102,8 @@ def choose_cases(
     With `given`, a stratum and label gets cases in proportion to the root of its rows, and at
     least two, or all of its rows. The order is random, and spreads each of them evenly from the
     first case to the last. Of several classes a cell is a predicted class, a step of the highest
-    probability and a given label, and gets cases by the power 0.75 of its rows.
+    probability and a given label, and gets cases by the power 0.75 of its rows; without `given`
+    strata get equally many, at most half of their rows, and those below 15 rows none.
 
     Examples
     --------
@@ -128,10 +129,10 @@ def choose_cases(
             "of the rows must be left to count labels. Ask for fewer cases."
         )
     if several:
-        if given is None or groups is not None or sample_weight is not None:
+        if groups is not None or sample_weight is not None:
             raise InputError(
-                "scores of several classes go with given, and without groups and sample_weight: "
-                "cases are drawn by given label, and every row counts as one."
+                "scores of several classes go without groups and sample_weight: every row counts "
+                "as one, independent of others."
             )
         return _choose_by_class(values, given, wanted, n_strata, seed)
     edges = edges_of(values, wanted, n_strata)
@@ -145,7 +146,7 @@ def choose_cases(
     if labelled is None:
         rows = _draw(strata, wanted, weights, alike, rng)
     elif weights is None and alike is None:
-        rows = _draw_by_label(2 * strata + labelled, wanted, rng)
+        rows = _draw_by_cell(2 * strata + labelled, wanted, rng)
     else:
         raise InputError(
             "given goes without groups and sample_weight: a stratified audit takes every row as "
@@ -164,12 +165,41 @@ def choose_cases(
 
 def _choose_by_class(
     values: FloatArray,
-    given: ArrayLike,
+    given: ArrayLike | None,
     n_cases: int,
     n_steps: int | None,
     seed: int,
 ) -> Cases:
-    """Draw cases by predicted class, step of confidence and given label."""
+    """Draw cases by predicted class and step of confidence, and by given label where known."""
+    n_rows, n_classes = values.shape
+    codes = None if given is None else _read_classes_of(given, values)
+    if n_steps is None:
+        per_step = CASES_PER_STRATUM if codes is None else CASES_PER_CELL * n_classes
+        steps = n_cases / (per_step * n_classes)
+        n_steps = int(np.clip(round(steps) if codes is None else steps, 1, MOST_STEPS))
+    sure = values.max(axis=1)
+    edges = np.unique(np.quantile(sure, np.arange(1, n_steps) / n_steps))
+    edges = edges[edges > sure.min()]
+    strata = cut_classes(values, edges)
+    rng = np.random.default_rng(seed)
+    if codes is not None:
+        rows = _draw_by_cell(n_classes * strata + codes, n_cases, rng, OF_SEVERAL)
+    else:
+        rows = _draw_by_stratum(strata, n_cases, rng)
+    return Cases(
+        rows=rows,
+        strata=strata[rows],
+        edges=edges,
+        n_rows=n_rows,
+        seed=seed,
+        scores_hash=hash_of(values),
+        given_hash=None if codes is None else hash_of_labels(codes),
+        n_classes=n_classes,
+    )
+
+
+def _read_classes_of(given: ArrayLike, values: FloatArray) -> Ints:
+    """Return given labels as numbers of classes, one for each column of the scores."""
     n_rows, n_classes = values.shape
     labels = read_classes(given, "given")
     if len(labels.codes) != n_rows:
@@ -179,24 +209,20 @@ def _choose_by_class(
             f"scores has {n_classes} columns but given has {len(labels.names)} classes: give a "
             "column for each, in sort order."
         )
-    if n_steps is None:
-        n_steps = int(np.clip(n_cases // (CASES_PER_CELL * n_classes**2), 1, MOST_STEPS))
-    sure = values.max(axis=1)
-    edges = np.unique(np.quantile(sure, np.arange(1, n_steps) / n_steps))
-    edges = edges[edges > sure.min()]
-    strata = cut_classes(values, edges)
-    rng = np.random.default_rng(seed)
-    rows = _draw_by_label(n_classes * strata + labels.codes, n_cases, rng, OF_SEVERAL)
-    return Cases(
-        rows=rows,
-        strata=strata[rows],
-        edges=edges,
-        n_rows=n_rows,
-        seed=seed,
-        scores_hash=hash_of(values),
-        given_hash=hash_of_labels(labels.codes),
-        n_classes=n_classes,
-    )
+    return labels.codes
+
+
+def _draw_by_stratum(strata: Ints, n_cases: int, rng: np.random.Generator) -> Ints:
+    """Return equally many rows of each stratum, at most half of it; small ones are left out."""
+    sizes = np.bincount(strata)
+    large = np.flatnonzero((sizes >= FEWEST_ROWS)[strata])
+    room = int((sizes[sizes >= FEWEST_ROWS] // 2).sum())
+    if room < n_cases:
+        raise InputError(
+            f"n_cases is {n_cases} but strata of {FEWEST_ROWS} rows and more have room for "
+            f"{room}, half of their rows: ask for fewer cases or fewer strata."
+        )
+    return np.asarray(large[_draw_by_cell(strata[large], n_cases, rng, EQUALLY, part=2)])
 
 
 def _fewest_rows(n_cases: int, n_strata: int) -> int:
@@ -250,14 +276,17 @@ def _read_given(given: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
     return np.asarray(labels.block(slice(None)) == 1)
 
 
-def _draw_by_label(
-    cells: Ints, n_cases: int, rng: np.random.Generator, power: float = OF_TWO
+def _draw_by_cell(
+    cells: Ints, n_cases: int, rng: np.random.Generator, power: float = OF_TWO, part: int = 1
 ) -> Ints:
-    """Return rows drawn within cells, in an order whose beginnings are spread over all cells."""
+    """Return rows drawn within cells, in an order whose beginnings are spread over all cells.
+
+    Of each cell one row in `part` at most.
+    """
     shuffled = rng.permutation(len(cells))
     shuffled = shuffled[np.argsort(cells[shuffled], kind="stable")]
     _, starts, sizes = np.unique(cells[shuffled], return_index=True, return_counts=True)
-    shares = shares_of_cells(sizes, n_cases, power)
+    shares = shares_of_cells(sizes // part, n_cases, power)
     turn = np.arange(len(cells)) - np.repeat(starts, sizes)
     # A cell's first case falls into its first share of the order, and so on.
     place = (turn + rng.random(len(cells))) / np.repeat(shares, sizes)
@@ -273,8 +302,9 @@ def shares_of_cells(sizes: Ints, n_cases: int, power: float = OF_TWO) -> Ints:
     """
     shares = np.minimum(FEWEST_OF_A_CELL, sizes)
     if shares.sum() > n_cases:
+        called = "strata" if power == EQUALLY else "cells of stratum and given label"
         raise InputError(
-            f"n_cases is {n_cases} but {len(sizes)} cells of stratum and given label need "
+            f"n_cases is {n_cases} but {len(sizes)} {called} need "
             f"{shares.sum()}: ask for more cases or fewer strata."
         )
     for _ in range(n_cases - int(shares.sum())):

@@ -136,14 +136,20 @@ def answered(true: Any, n_cases: int) -> NDArray[Any]:
     return truth[:n_known]
 
 
+def names_of_strata(cases: Cases, classes: tuple[Any, ...]) -> list[str]:
+    """Return what each stratum is called: steps of a score, within each predicted class if many."""
+    edges = [0.0, *cases.edges.tolist(), 1.0]
+    steps = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    if cases.n_classes is None:
+        return steps
+    parts = [f", {step}" for step in steps] if len(steps) > 1 else [""]
+    return [f"{name}{part}" for name in classes for part in parts]
+
+
 def count_cases(cases: Cases, stratum: Ints, given: Classes, true: Ints) -> CountedRows:
     """Count rows along a score by stratum and given label, and the first cases by their truth."""
     cases.check_given(given.codes == 1 if len(given.names) == 2 else given.codes)
-    edges = [0.0, *cases.edges.tolist(), 1.0]
-    steps = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
-    if cases.n_classes is not None:
-        parts = [f", {step}" for step in steps] if len(steps) > 1 else [""]
-        steps = [f"{name}{part}" for name in given.names for part in parts]
+    steps = names_of_strata(cases, given.names)
     looked_up = cases.rows[: len(true)]
     size = (len(steps), len(given.names))
     return CountedRows(

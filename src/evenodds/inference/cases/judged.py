@@ -3,10 +3,12 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
@@ -32,13 +34,16 @@ class About:
     Attributes
     ----------
     label, negative, positive : str
-        Column of given labels, and its two classes; answers are about the positive one.
+        Column of given labels, and its two classes; answers are about the positive one. Both are
+        empty where there are more.
     weight : str or None
         Column of weights that cases were drawn by.
     shown : tuple of str
         Columns that experts saw.
     digest : str
         Fingerprint of what was shown.
+    classes : tuple of str
+        Three classes and more, in the order of the answers; empty where there are two.
     """
 
     label: str
@@ -47,6 +52,7 @@ class About:
     weight: str | None
     shown: tuple[str, ...]
     digest: str
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ class Repeat:
 
     expert: str
     row: int
-    stated: float
+    stated: float | tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +77,8 @@ class JudgedCases:
     experts : tuple of str
         Who answered.
     stated : array of shape (cases, experts)
-        What each said of each case, in the order of ``cases.rows``; nan where nothing yet.
+        What each said of each case, in the order of ``cases.rows``; nan where nothing yet. Of
+        several classes (cases, classes, experts): the chance of each, or 1 for the true one.
     repeats : tuple of Repeat
         Cases that came back.
     about : About, optional
@@ -89,31 +96,40 @@ class JudgedCases:
     looks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        for expert, said in zip(self.experts, self.stated.T, strict=True):
-            known = ~np.isnan(said)
+        for expert, known in zip(self.experts, self.answered.T, strict=True):
             gaps = np.flatnonzero(known[1:] & ~known[:-1])
             if len(gaps):
                 gap = int((~known).argmax())
                 raise InputError(
                     f"{expert!r} has no answer for row {self.cases.rows[gap] + 1}, case {gap + 1} "
-                    f"of {len(said)}, but has some for later ones: cases may be left out at the "
+                    f"of {len(known)}, but has some for later ones: cases may be left out at the "
                     "end only, for whoever skips the hard ones changes the answer."
                 )
 
     @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which cases each expert has answered."""
+        known = ~np.isnan(self.stated)
+        return known if known.ndim == 2 else np.asarray(known.all(axis=1))
+
+    @property
     def n_answers(self) -> dict[str, int]:
         """How many cases each expert has answered."""
-        counts = (~np.isnan(self.stated)).sum(axis=0).tolist()
+        counts = self.answered.sum(axis=0).tolist()
         return dict(zip(self.experts, counts, strict=True))
 
     @property
     def repeat_difference(self) -> float | None:
-        """How far two answers of one expert to one case differ on average; None without any."""
+        """How far two answers of one expert to one case differ on average; None without any.
+
+        Of several classes, in the one where they differ most.
+        """
         place = {int(row): number for number, row in enumerate(self.cases.rows)}
         apart = [
-            abs(again.stated - self.stated[place[again.row], self.experts.index(again.expert)])
+            np.max(np.abs(again.stated - self.stated[place[again.row], ..., number]))
             for again in self.repeats
-            if again.expert in self.experts
+            for number, expert in enumerate(self.experts)
+            if again.expert == expert
         ]
         return float(np.mean(apart)) if apart else None
 
@@ -123,7 +139,7 @@ class JudgedCases:
             if name not in self.experts:
                 raise InputError(f"no answers are by {name!r}; {experts_near(name, self.experts)}")
         kept = [self.experts.index(name) for name in experts]
-        return replace(self, experts=tuple(experts), stated=self.stated[:, kept])
+        return replace(self, experts=tuple(experts), stated=self.stated[..., kept])
 
     def save(self, path: str | Path, *, private: bool = False) -> Path:
         """Write all of it as JSON; the file appears whole or not at all."""
@@ -131,8 +147,8 @@ class JudgedCases:
             raise InputError("answers from a sheet are kept in the sheet.")
         about = {name: getattr(self.about, name) for name in KEYS[2:]}
         columns = (
-            [None if np.isnan(value) else value for value in said]
-            for said in self.stated.T.tolist()
+            [None if np.isnan(value).any() else value for value in said.tolist()]
+            for said in np.moveaxis(self.stated, -1, 0)
         )
         record = {
             "schema_version": SCHEMA_VERSION,
@@ -144,6 +160,7 @@ class JudgedCases:
                 {"expert": one.expert, "row": one.row, "stated": one.stated} for one in self.repeats
             ],
             **({"looks": list(self.looks)} if self.looks else {}),
+            **({"classes": list(self.about.classes)} if self.about.classes else {}),
         }
         with whole_file(Path(path), private=private) as file:
             file.write(json.dumps(record, indent=1, ensure_ascii=False))
@@ -161,7 +178,7 @@ class JudgedCases:
                 f"{path} holds cases and no answers: give the sheet of answers as --answers, and "
                 "this file as --cases."
             )
-        if not isinstance(record, dict) or set(record) - {"looks"} != set(PARTS):
+        if not isinstance(record, dict) or set(record) - {"looks", "classes"} != set(PARTS):
             raise InputError(
                 f"{path} is no file of answers: evenodds elicit with --scores writes one."
             )
@@ -177,9 +194,14 @@ class JudgedCases:
         cases = Cases.from_dict(record["cases"], f"the draw in {path}")
         kind = check_answers(record["kind"], f"the kind of answers in {path}")
         try:
-            answers = {str(name): np.array(said, float) for name, said in record["answers"].items()}
+            classes = tuple(map(str, record.get("classes", ())))
+            read = partial(_vector, len(classes)) if classes else _value
+            answers = {
+                str(name): np.array([read(value) for value in said])
+                for name, said in record["answers"].items()
+            }
             repeats = tuple(
-                Repeat(str(one["expert"]), int(one["row"]), float(one["stated"]))
+                Repeat(str(one["expert"]), int(one["row"]), read(one["stated"]))
                 for one in record["repeats"]
             )
             looks = tuple(map(int, record.get("looks", ())))
@@ -187,13 +209,13 @@ class JudgedCases:
             texts = [*(about[name] for name in KEYS[2:5]), about["digest"], *record["shown"]]
             if not all(isinstance(text, str) for text in (*texts, about["weight"] or "")):
                 raise TypeError("text is needed")
-            told = About(**{**about, "shown": tuple(record["shown"])})
+            told = About(**{**about, "shown": tuple(record["shown"]), "classes": classes})
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             raise InputError(f"{path} is damaged: its answers cannot be read.") from None
         if not answers:
             raise InputError(f"{path} holds no answers yet.")
         known = set(cases.rows.tolist())
-        if any(said.shape != cases.rows.shape for said in answers.values()) or any(
+        if any(said.shape[:1] != cases.rows.shape for said in answers.values()) or any(
             one.row not in known or one.expert not in answers for one in repeats
         ):
             raise InputError(f"{path} is damaged: its answers do not fit its cases.")
@@ -201,11 +223,26 @@ class JudgedCases:
             cases=cases,
             kind=kind,
             experts=tuple(answers),
-            stated=np.column_stack([*answers.values()]),
+            stated=np.stack([*answers.values()], axis=-1),
             repeats=repeats,
             about=told,
             looks=looks if not looks else read_looks(looks, looks[-1]),
         )
+
+
+def _value(said: Any) -> float:
+    """Return an answer as a number; nan where there is none."""
+    return np.nan if said is None else float(said)
+
+
+def _vector(size: int, said: Any) -> tuple[float, ...]:
+    """Return an answer as a chance for each class; nan where there is none."""
+    if said is None:
+        return (np.nan,) * size
+    chances = tuple(map(float, said))
+    if len(chances) != size:
+        raise ValueError("a chance for each class is needed")
+    return chances
 
 
 def experts_near(name: str, experts: Sequence[str]) -> str:
@@ -250,6 +287,33 @@ def read_sheet(
     )
 
 
+def read_class_sheet(
+    path: str | Path, cases: Cases, kind: Answers, classes: tuple[Any, ...]
+) -> JudgedCases:
+    """Read answers about several classes: columns ``row``, and ``stated_CLASS`` for each class.
+
+    A cell may be empty where others of its row are not: that class has no chance.
+    """
+    wanted = [f"{STATED}_{name}" for name in classes]
+
+    def choose(names: tuple[str, ...]) -> tuple[str, ...]:
+        check_column(ROW, names, path, why=" to say which row an answer is about")
+        for name in wanted:
+            check_column(name, names, path, why=" with the chance of that class")
+        return (ROW, *wanted)
+
+    table = whole(open_table(path, choose, text_if_mixed={ROW, *wanted}))
+    columns = [Said(name, f"column {name!r}", table[name].to_pylist()) for name in wanted]
+    stated = _in_order(
+        path, table[ROW].to_pylist(), columns, cases, kind=kind, classes=(0, 1), counted_from=1
+    )
+    some = ~np.isnan(stated).all(axis=1)
+    if not some.any():
+        raise InputError(f"{path} holds no answers yet: fill in its {columns[0].called} and so on.")
+    stated[some] = np.nan_to_num(stated[some])
+    return JudgedCases(cases=cases, kind=kind, experts=(STATED,), stated=stated[:, :, None])
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What one expert said of some rows, and what messages call it."""
@@ -270,6 +334,27 @@ def judged_of(
     counted_from: int = 0,
 ) -> JudgedCases:
     """Put what was said of rows with these numbers in the order of the draw."""
+    stated = _in_order(
+        path, numbers, columns, cases, kind=kind, classes=classes, counted_from=counted_from
+    )
+    answered = np.asarray(~np.isnan(stated).all(axis=0))
+    if not answered.any():
+        raise InputError(f"{path} holds no answers yet: fill in its {columns[0].called}.")
+    experts = tuple(said.expert for said, has in zip(columns, answered, strict=True) if has)
+    return JudgedCases(cases=cases, kind=kind, experts=experts, stated=stated[:, answered])
+
+
+def _in_order(
+    path: str | Path,
+    numbers: Sequence[Any],
+    columns: Sequence[Said],
+    cases: Cases,
+    *,
+    kind: Answers,
+    classes: tuple[Any, Any],
+    counted_from: int,
+) -> FloatArray:
+    """Return answers in the order of the draw, a column each; nan where there is none."""
     place = {int(row): number for number, row in enumerate(cases.rows)}
     rows = [_drawn(value, place, path, counted_from) for value in numbers]
     twice = [row for row in rows if rows.count(row) > 1]
@@ -280,11 +365,7 @@ def judged_of(
     stated = np.full((len(cases), len(columns)), np.nan)
     for number, said in enumerate(columns):
         stated[[place[row] for row in rows], number] = _read_column(said, path, kind, classes)
-    answered = ~np.isnan(stated).all(axis=0)
-    if not answered.any():
-        raise InputError(f"{path} holds no answers yet: fill in its {columns[0].called}.")
-    experts = tuple(said.expert for said, has in zip(columns, answered, strict=True) if has)
-    return JudgedCases(cases=cases, kind=kind, experts=experts, stated=stated[:, answered])
+    return stated
 
 
 def _drawn(value: Any, place: dict[int, int], path: str | Path, counted_from: int) -> int:

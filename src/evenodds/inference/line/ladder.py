@@ -1,9 +1,10 @@
 """The ladder of the line: clean, uniform, class-conditional, and what lies beyond."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import fdtrc, xlogy
+from scipy.special import fdtrc, stdtr, xlogy
 
 from evenodds.inference.cases.line_fit import (
     SHARE_FLOOR,
@@ -98,4 +99,32 @@ def off_the_line(rungs: tuple[LineRung, ...]) -> Diagnostic | None:
         concern=True,
         statistic=line[0].statistic,
         pvalue=line[0].pvalue,
+    )
+
+
+def seen_own_labels(strata: Strata) -> Diagnostic | None:
+    """Tell of labels that follow the score more steeply than the truth does.
+
+    Flips only flatten: labels as steep as the answers are clean, steeper ones are those that
+    the score was fitted to. Errors of the answers flatten the slope, so it doubts too seldom.
+    """
+    given, stated = strata.positive / strata.n, strata.stated / strata.judged
+    spread = np.maximum(given * (1 - given), SHARE_FLOOR * (1 - SHARE_FLOOR)) / strata.n
+    spread += strata.dispersion * np.maximum(stated * (1 - stated), SHARE_FLOOR) / strata.judged
+    weights = 1 / spread
+    off = stated - np.average(stated, weights=weights)
+    size = float(weights @ off**2)
+    slope = float(weights @ (off * given)) / size if size > 0 else 0.0
+    z = (slope - 1) * math.sqrt(size)
+    pvalue = float(stdtr(min(float(strata.freedom), 1e9), -z))
+    if pvalue >= DOUBT_BELOW:
+        return None
+    return Diagnostic(
+        name="own labels",
+        message=f"From low scores to high, labels change {slope:.1f} times as much as the answers "
+        "say; no flips do that. Did the scores see the labels of their own rows? Make them out of "
+        "fold: out_of_fold_scores.",
+        concern=True,
+        statistic=z,
+        pvalue=pvalue,
     )

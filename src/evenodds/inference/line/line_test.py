@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from evenodds.errors import InputError
 from evenodds.inference.cases.line_fit import (
     ALIKE,
-    SHARE_FLOOR,
     GroupedRows,
     LineStatistic,
     Regressed,
@@ -21,24 +19,23 @@ from evenodds.inference.cases.line_fit import (
     strata_by_statement,
 )
 from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers, count_labels
+from evenodds.inference.line.class_line import ClassLineResult, class_line
 from evenodds.inference.line.ladder import (
-    DOUBT_BELOW,
     ladder,
     of_one_fold,
     off_the_line,
+    seen_own_labels,
     wider_than_rungs,
 )
 from evenodds.inference.line.result import LineRung, LineTestResult, Stratum
+from evenodds.inference.line.statements import experts_differ, few_answers, read_statements
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import Diagnostic, check_alternative
 from evenodds.rows.labels import Labels, read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, as_array, check_between, counted, with_minus
+from evenodds.validation import FloatArray, check_between, with_minus
 
 DEFAULT_SHARED_TOLERANCE = {"probability": 0.05, "looked-up": 0.0}
-# Guesses dressed as truth: an expert who states probabilities states more than these.
-THREE_WAY = (0.0, 0.5, 1.0)
-FEWEST_ANSWERS_PER_STRATUM = 3
 # What decides at 5%, and how many strata a line needs.
 CRITICAL, FEWEST_STRATA_LEFT = 1.96, 2
 # No estimate is shown where z stays this small over so wide a range to either side.
@@ -57,13 +54,16 @@ def line_test(
     shared_tolerance: float | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-) -> LineTestResult:
+) -> LineTestResult | ClassLineResult:
     r"""Test for class-conditional noise by cases that an expert judged along a score.
 
     The null hypothesis is uniform noise. In every stratum of a score that did not see the row's
     own label, the share of positive given labels is a straight line in the share truly
     positive; under uniform noise it runs through the centre. The score may be poor, and of any
     model; what is needed is that flips depend on the class alone.
+
+    Of cases of three classes and more every pair is tested: as large a share of one class is
+    given the label of the other as comes back.
 
     Parameters
     ----------
@@ -76,9 +76,11 @@ def line_test(
     stated : array-like
         What was stated of each case, in the order of ``cases.rows``: how likely it is truly
         positive, or the truth. Cases at the end may be unanswered (nan). Several experts: a
-        column each.
+        column each. Of several classes: a column for the chance of each class in sort order,
+        which add up to 1 (to within 0.01), and a third axis for experts.
     answers : {"probability", "looked-up"}
-        What the answers are: stated probabilities, or the truth, looked up.
+        What the answers are: stated probabilities, or the truth, looked up; of several classes
+        probabilities alone, for what was looked up goes to `confusion_test`.
     positive : object, optional
         The positive label. Default: the larger, True, or the later in sort order.
     alternative : {"two-sided", "greater", "less"}
@@ -93,8 +95,10 @@ def line_test(
 
     Returns
     -------
-    LineTestResult
-        Statistic, p-value, asymmetry, flip rates, interval, ladder of noise models.
+    LineTestResult or ClassLineResult
+        Statistic, p-value, asymmetry, flip rates, interval, ladder of noise models; the second of
+        several classes, with a test of every pair. It knows neither `positive`, `alternative`,
+        `sample_weight` nor `groups`.
 
     Raises
     ------
@@ -123,9 +127,44 @@ def line_test(
     up, ``audit_test(..., strata=cases, scores=scores)`` needs no such assumption. Cases drawn by
     given label count by the rows of their label, as many as would give the same variance if
     drawn from the stratum at random.
+
+    Of several classes shares of labels are :math:`T^\top c_s` with the flip matrix `T`, in the
+    same quasi-likelihood; z of a pair is the signed root of its drop where the two flip rates of
+    the pair differ by so much, and p-values are adjusted by Holm's method, so that the chance of
+    naming any pair falsely is below the level. The shared tolerance is a lean from one class of
+    the pair to the other. With two classes both agree.
+
+    Examples
+    --------
+    A fifth of the cats became dogs; an expert says how likely each class is.
+
+    >>> import numpy as np
+    >>> import evenodds as eo
+    >>> rng = np.random.default_rng(0)
+    >>> chances = rng.dirichlet([0.3, 0.3, 0.3], size=4000)
+    >>> true = (rng.random(4000)[:, None] > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
+    >>> given = np.where((true == 0) & (rng.random(4000) < 0.2), 1, true)
+    >>> given = np.array(["cat", "dog", "fox"])[given]
+    >>> scores = 0.1 + 0.7 * chances
+    >>> cases = eo.choose_cases(scores, n_cases=120)
+    >>> result = eo.line_test(scores, given, cases, chances[cases.rows], answers="probability")
+    >>> [(pair.first, pair.second) for pair in result.pairs if pair.adjusted < 0.05]
+    [('cat', 'dog')]
+    >>> round(result.leading.asymmetry, 1)
+    -0.2
     """
     kind = check_answers(answers)
     asked = check_alternative(alternative)
+    tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance
+    tolerance = check_between(tolerance, "shared_tolerance", 0, 0.5, closed="left")
+    if cases.n_classes is not None:
+        _refuse_of_several(
+            kind,
+            by_label=cases.given_hash is not None,
+            sided=positive is not None or asked != "two-sided",
+            unequal=sample_weight is not None or groups is not None,
+        )
+        return class_line(scores, y, cases, stated, tolerance)
     strata_of_rows = cases.strata_of(scores)
     labels = read_labels(y, positive)
     if len(labels) != cases.n_rows:
@@ -142,9 +181,7 @@ def line_test(
                 "with answers='looked-up', without sample_weight and groups. For stated "
                 "probabilities draw cases by score alone."
             )
-    said = _statements(stated, cases, kind)
-    tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance
-    tolerance = check_between(tolerance, "shared_tolerance", 0, 0.5, closed="left")
+    said = read_statements(stated, cases, kind)
     data = _Judged(
         strata=strata_of_rows,
         given=given,
@@ -159,9 +196,9 @@ def line_test(
     elif kind == "looked-up":
         counts = _count_looked_up(data, cases.n_strata)
     else:
-        n, positive = _labels(data, cases.n_strata)
+        n, labelled = _labels(data, cases.n_strata)
         counts, regressed = strata_by_statement(
-            n, positive, data.of_case, data.said, given[data.rows]
+            n, labelled, data.of_case, data.said, given[data.rows]
         )
     others = [counts.without_each()] if len(counts) > FEWEST_STRATA_LEFT else []
     statistic, one_fold, *without = LineStatistic.of_each(
@@ -175,6 +212,30 @@ def line_test(
     )
 
 
+def _refuse_of_several(answers: Answers, *, by_label: bool, sided: bool, unequal: bool) -> None:
+    """Refuse what the test of several classes does not know."""
+    if answers == "looked-up":
+        raise InputError(
+            "these cases are of several classes: what was looked up goes to confusion_test(true, "
+            "given, strata=cases, scores=scores), which is right whatever flips depend on."
+        )
+    if by_label:
+        raise InputError(
+            "these cases were drawn by given label, for truths that are looked up: for stated "
+            "probabilities draw cases by score alone, choose_cases without given."
+        )
+    if sided:
+        raise InputError(
+            "of several classes every pair is tested, both ways: leave positive and alternative "
+            "out."
+        )
+    if unequal:
+        raise InputError(
+            "of several classes every row counts as one, independent of others: leave "
+            "sample_weight and groups out."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
     """Every row's stratum and given label, and what was stated of some."""
@@ -185,62 +246,6 @@ class _Judged:
     rows: Ints
     of_case: Ints
     said: FloatArray
-
-
-def _statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray:
-    """Return what was stated of the first cases, a column an expert."""
-    try:
-        said = np.array(as_array(stated), dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("stated must hold numbers between 0 and 1, one a case.") from None
-    said = said[:, None] if said.ndim == 1 else said
-    if said.ndim != 2 or len(said) > len(cases) or not said.size:
-        raise InputError(
-            f"stated has shape {said.shape} but there are {len(cases)} cases: give one value for "
-            "each, in the order of cases.rows, or a column for each expert."
-        )
-    known = ~np.isnan(said)
-    if (known[1:] & ~known[:-1]).any():
-        expert = int((known[1:] & ~known[:-1]).any(axis=0).argmax())
-        gap = int((~known[:, expert]).argmax())
-        raise InputError(
-            f"stated has no answer for case {gap + 1} but has some for later ones: cases may be "
-            "left out at the end only, for whoever skips the hard ones changes the answer."
-        )
-    said = said[known.all(axis=1)]
-    outside = np.argwhere((said < 0) | (said > 1))
-    if len(outside):
-        raise InputError(
-            f"stated is {said[tuple(outside[0])]:g} for case {outside[0][0] + 1} but must lie "
-            "between 0 and 1: it is a probability, or the truth."
-        )
-    _refuse_other_kinds(said, answers)
-    counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)
-    if (counts < FEWEST_ANSWERS_PER_STRATUM).any():
-        raise InputError(
-            f"stratum {counts.argmin() + 1} of {cases.n_strata} has "
-            f"{counted(counts.min(), 'answer')} and needs {FEWEST_ANSWERS_PER_STRATUM}: "
-            f"{len(said)} of {len(cases)} cases are answered; answer some more."
-        )
-    return np.asarray(said)
-
-
-def _refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
-    """Refuse guesses that are called something else."""
-    if answers == "looked-up":
-        between = np.argwhere((said > 0) & (said < 1))
-        if len(between):
-            raise InputError(
-                f"stated is {said[tuple(between[0])]:g} for case {between[0][0] + 1} but looked-up "
-                "answers are 0 or 1: say answers='probability' for stated probabilities."
-            )
-        return
-    if np.isin(said, THREE_WAY).all():
-        values = "0 and 1" if np.isin(said, (0, 1)).all() else "0, 1/2 and 1"
-        raise InputError(
-            f"all answers are {values}: as probabilities these are guesses, which bias the test. "
-            "Ask how likely each case is, or say answers='looked-up' where the truth was."
-        )
 
 
 def _labels(data: _Judged, size: int, *, judged: bool = True) -> tuple[FloatArray, FloatArray]:
@@ -365,40 +370,13 @@ def _checks(
 ) -> tuple[Diagnostic, ...]:
     """Return what gives reason to doubt the result; what was found in order is not claimed."""
     found = [
-        _seen_own_labels(statistic.strata),
+        seen_own_labels(statistic.strata),
         off_the_line(rungs),
         _decided_by_one(statistic, without, z),
         experts_differ(said),
+        few_answers(statistic.strata.judged) if np.isfinite(statistic.strata.freedom) else None,
     ]
     return tuple(check for check in found if check is not None)
-
-
-def _seen_own_labels(strata: Strata) -> Diagnostic | None:
-    """Tell of labels that follow the score more steeply than the truth does.
-
-    Flips only flatten: labels as steep as the answers are clean, steeper ones are those that
-    the score was fitted to. Errors of the answers flatten the slope, so it doubts too seldom.
-    """
-    given, stated = strata.positive / strata.n, strata.stated / strata.judged
-    spread = np.maximum(given * (1 - given), SHARE_FLOOR * (1 - SHARE_FLOOR)) / strata.n
-    spread += strata.dispersion * np.maximum(stated * (1 - stated), SHARE_FLOOR) / strata.judged
-    weights = 1 / spread
-    off = stated - np.average(stated, weights=weights)
-    size = float(weights @ off**2)
-    slope = float(weights @ (off * given)) / size if size > 0 else 0.0
-    z = (slope - 1) * math.sqrt(size)
-    pvalue = float(stdtr(min(float(strata.freedom), 1e9), -z))
-    if pvalue >= DOUBT_BELOW:
-        return None
-    return Diagnostic(
-        name="own labels",
-        message=f"From low scores to high, labels change {slope:.1f} times as much as the answers "
-        "say; no flips do that. Did the scores see the labels of their own rows? Make them out of "
-        "fold: out_of_fold_scores.",
-        concern=True,
-        statistic=z,
-        pvalue=pvalue,
-    )
 
 
 def _decided_by_one(
@@ -418,27 +396,6 @@ def _decided_by_one(
         + with_minus(f"z = {without[changes[0]]:.2f} instead of {z:.2f})."),
         concern=True,
         statistic=float(without[changes[0]]),
-    )
-
-
-def experts_differ(said: FloatArray) -> Diagnostic | None:
-    """Tell of experts who lean apart: the mean difference of each from the first."""
-    if said.shape[1] == 1:
-        return None
-    apart = said[:, 1:] - said[:, :1]
-    error = apart.std(axis=0, ddof=1) / math.sqrt(len(apart))
-    t = np.divide(apart.mean(axis=0), error, out=np.zeros(len(error)), where=error > 0)
-    pvalues = np.minimum(2 * stdtr(len(apart) - 1, -np.abs(t)) * len(t), 1.0)
-    worst = int(pvalues.argmin())
-    if pvalues[worst] >= DOUBT_BELOW:
-        return None
-    return Diagnostic(
-        name="experts",
-        message=f"Expert {worst + 2} states {abs(apart[:, worst].mean()):.3f} "
-        f"{'more' if t[worst] > 0 else 'less'} than expert 1 on average: one of them leans.",
-        concern=True,
-        statistic=float(t[worst]),
-        pvalue=float(pvalues[worst]),
     )
 
 

@@ -178,7 +178,8 @@ def confusion_test(
     and to what is free of :math:`e` under the null, so the drawn p-value is exact.
 
     Within strata each pair has a z of its own, and p-values are adjusted by Holm's method, so
-    that the chance of naming any pair falsely is below the level. The statistic is read off the
+    that the chance of naming any pair falsely is below the level; pairs between which too few
+    rows were exchanged to come as low are not counted ([4]_). The statistic is read off the
     distribution of multinomial counts within strata under the hypothesis (theory page, "Classes
     looked up within strata"): with few wrong rows it is cautious, and a stratum in which none was
     found wrong is not taken to have none. Intervals are for one rate or pair each. Rows count as
@@ -191,6 +192,8 @@ def confusion_test(
            classification. Biometrika 42, 412-416.
     .. [3] Maxwell, A. E. (1970). Comparing the classification of subjects by two independent
            judges. Br. J. Psychiatry 116, 651-655.
+    .. [4] Tarone, R. E. (1990). A modified Bonferroni method for discrete data. Biometrics 46,
+           515-522.
 
     Examples
     --------

@@ -63,7 +63,8 @@ class ClassPair:
     statistic, pvalue : float
         Of "both shares are the same".
     adjusted : float
-        The p-value, adjusted for the number of pairs by Holm's method.
+        The p-value, adjusted by Holm's method for the number of pairs that could have come as
+        low, with the rows exchanged between them (Tarone).
     """
 
     first: Any
@@ -74,8 +75,62 @@ class ClassPair:
     adjusted: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StratifiedConfusionResult(Result):
+class PairsResult(Result):
+    """What results about all pairs of several classes have in common."""
+
+    __slots__ = ()
+    _derived: ClassVar[tuple[str, ...]] = ("pvalue", "statistic")
+
+    classes: tuple[Any, ...]
+    pairs: tuple[Any, ...]
+
+    @property
+    def leading(self) -> Any:
+        """The pair with the smallest p-value."""
+        return min(self.pairs, key=lambda pair: pair.pvalue)
+
+    @property
+    def pvalue(self) -> float:
+        """Of "no class gains from another": the smallest adjusted one."""
+        return float(self.leading.adjusted)
+
+    @property
+    def statistic(self) -> float:
+        """Of the leading pair."""
+        return float(self.leading.statistic)
+
+    def asymmetry_interval(
+        self, first: Any, second: Any, level: float = 0.95
+    ) -> ConfidenceInterval:
+        """Return an interval for what the first class gains from the second."""
+        raise NotImplementedError
+
+    def asymmetry_intervals(self, level: float = 0.95) -> tuple[ConfidenceInterval, ...]:
+        """Return an interval for each pair, in their order."""
+        return tuple(self.asymmetry_interval(pair.first, pair.second, level) for pair in self.pairs)
+
+    def _place(self, name: Any) -> int:
+        place = Classes(np.empty(0, dtype=np.intp), self.classes).number(name)
+        if place is None:
+            raise InputError(f"{name!r} is none of the classes {join_quoted(self.classes)}.")
+        return place
+
+    def _places(self, first: Any, second: Any) -> tuple[int, int]:
+        """Return the places of two classes."""
+        i, j = self._place(first), self._place(second)
+        if i == j:
+            raise InputError(f"first and second are both {first!r}: name two classes.")
+        return i, j
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return [
+            {**frame_row(pair), "low": ends.low, "high": ends.high}
+            for pair, ends in zip(self.pairs, self.asymmetry_intervals(level), strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StratifiedConfusionResult(PairsResult):
     """The flip matrix from rows looked up within strata, and a test of every pair of classes.
 
     Attributes
@@ -119,21 +174,6 @@ class StratifiedConfusionResult(Result):
     versions: dict[str, str] = field(default_factory=versions_in_use)
 
     @property
-    def leading(self) -> ClassPair:
-        """The pair with the smallest p-value."""
-        return min(self.pairs, key=lambda pair: pair.pvalue)
-
-    @property
-    def pvalue(self) -> float:
-        """Of "no class gains from another": the smallest adjusted one."""
-        return self.leading.adjusted
-
-    @property
-    def statistic(self) -> float:
-        """Of the leading pair."""
-        return self.leading.statistic
-
-    @property
     def n_audited(self) -> int:
         """Rows looked up."""
         return sum(sum(one.found) for one in self.strata)
@@ -155,28 +195,13 @@ class StratifiedConfusionResult(Result):
     ) -> ConfidenceInterval:
         """Return an interval for what the first class gains from the second."""
         check_between(level, "level", 0, 1, closed="neither")
-        i, j = self._place(first), self._place(second)
-        if i == j:
-            raise InputError(f"first and second are both {first!r}: name two classes.")
+        i, j = self._places(first, second)
         cells = class_cells(self.strata, self.classes)
         # On the scale from 0 to 1.
         estimate = (1 + self.rates[j][i] - self.rates[i][j]) / 2
         ends = inverted(lambda place: cells.pair_z(2 * place - 1, i, j), estimate, level)
         low, high = (2 * end - 1 for end in ends)
         return ConfidenceInterval(low=low, high=high, level=level)
-
-    def _place(self, name: Any) -> int:
-        place = Classes(np.empty(0, dtype=np.intp), self.classes).number(name)
-        if place is None:
-            raise InputError(f"{name!r} is none of the classes {join_quoted(self.classes)}.")
-        return place
-
-    def _rows(self, level: float) -> list[dict[str, Any]]:
-        rows = []
-        for pair in self.pairs:
-            ends = self.asymmetry_interval(pair.first, pair.second, level)
-            rows.append({**frame_row(pair), "low": ends.low, "high": ends.high})
-        return rows
 
 
 def class_cells(strata: tuple[ClassStratum, ...], classes: tuple[Any, ...]) -> ClassCells:
@@ -219,6 +244,7 @@ def stratified_confusion(
     places = list(combinations(range(len(names)), 2))
     statistics = [at_hand.pair_z(0.0, i, j) for i, j in places]
     pvalues = [2 * float(ndtr(-abs(z))) for z in statistics]
+    least = [at_hand.least_pvalue(i, j) for i, j in places]
     n_cells = f"{len(cells)} cells of stratum and given label"
     rests_on = f"{int(at_hand.found.sum()):,} rows looked up in {n_cells}"
     return StratifiedConfusionResult(
@@ -233,7 +259,7 @@ def stratified_confusion(
                 adjusted=float(adjusted),
             )
             for (i, j), z, pvalue, adjusted in zip(
-                places, statistics, pvalues, holm(pvalues), strict=True
+                places, statistics, pvalues, holm(pvalues, least), strict=True
             )
         ),
         rates=tuple(tuple(map(float, row)) for row in rates),

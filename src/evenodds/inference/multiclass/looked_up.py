@@ -123,6 +123,19 @@ class ClassCells:
         counts = audited, shares, parts / audited[:, None]
         return deviate_of(score, counts, float((within / audited).sum()), max(chance, 0.0))
 
+    def least_pvalue(self, first: int, second: int) -> float:
+        """Return about the smallest p-value that a pair could have, by its exchanged rows.
+
+        Under equal flip rates each of them went the one way or the other with chances that the
+        rows looked up decide; the rarest outcome is that all went the less likely way.
+        """
+        fitted, _ = self.pair_fit(first, second).under(0.0)
+        there, back = self.carries(second), self.carries(first)
+        exchanged = float(there @ self.found[:, first] + back @ self.found[:, second])
+        ways = there @ (self.audited * fitted[:, 0]), back @ (self.audited * fitted[:, 1])
+        rarer = float(min(ways) / max(sum(ways), EDGE))
+        return float(min(1.0, 2 * rarer**exchanged))
+
     def pair_fit(self, first: int, second: int) -> "LikeliestPair":
         """Return what fits the shares of two classes."""
         pair = self.filled[:, [first, second]]

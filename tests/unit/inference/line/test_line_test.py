@@ -64,6 +64,13 @@ def test_unanswered_cases_at_the_end_are_left_out(world):
     )
 
 
+@pytest.mark.parametrize(("answered", "doubted"), [(35, True), (60, False)])
+def test_few_answers_in_a_stratum_are_doubted(world, answered, doubted):
+    scores, y, cases, stated, _ = world
+    result = eo.line_test(scores, y, cases, stated[:answered], answers="probability")
+    assert ("answers" in {check.name for check in result.diagnostics}) == doubted
+
+
 def test_weights_are_copies_of_rows(world):
     scores, y, cases, stated, _ = world
     weights = np.full(N, 2.0)
@@ -185,7 +192,7 @@ def test_the_verdict_names_its_assumption(found):
             {"stated": np.r_[np.nan, np.full(59, 0.4)]},
             "no answer for case 1 but",
         ),
-        ({"stated": np.r_[np.full(5, 0.4), np.full(55, np.nan)]}, "answers and needs 3"),
+        ({"stated": np.r_[np.full(5, 0.4), np.full(55, np.nan)]}, "answers and needs 5"),
         ({"y": np.arange(5) % 2}, "y has 5 labels but the cases were drawn"),
         ({"shared_tolerance": 0.7}, "shared_tolerance is 0.7 but must be"),
         ({"groups": [1, 2]}, "groups has shape"),

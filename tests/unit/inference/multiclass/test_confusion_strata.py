@@ -193,7 +193,7 @@ def test_scores_and_counts_need_strata():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"given": None}, "scores of several classes go with given"),
+        ({"given": None, "n_cases": 15, "n_strata": 3}, "strata need"),
         ({"groups": np.arange(3000)}, "without groups and sample_weight"),
         ({"given": np.repeat([0, 1, 2, 3], 750)}, "has 3 columns but given has 4 classes"),
         ({"given": [0, 1, 2, 0, 1, 2]}, "6 labels but scores has 3,000 rows"),
@@ -218,7 +218,7 @@ def test_cases_of_classes_are_refused_by_tests_of_two(looked_up):
         eo.audit_test(true[cases.rows], given, strata=cases, scores=scores)
     with pytest.raises(eo.InputError, match="give a column of probabilities"):
         eo.audit_test(true[cases.rows], given == "cat", strata=cases, scores=scores[:, 0])
-    with pytest.raises(eo.InputError, match="not the given labels"):
+    with pytest.raises(eo.InputError, match="what was looked up goes to confusion_test"):
         eo.line_test(scores, given == "cat", cases, np.ones(240), answers="looked-up")
 
 

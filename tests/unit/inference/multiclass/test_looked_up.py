@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit, tails
 from evenodds.inference.multiclass.looked_up import ClassCells
+from evenodds.inference.multiplicity import holm
 
 THREE = ClassCells(
     n_rows=np.array([800.0, 150.0, 60.0, 40.0, 900.0, 90.0, 120.0, 50.0, 700.0]),
@@ -143,3 +144,19 @@ def test_none_found_wrong_is_no_certainty():
 
 def test_a_difference_beyond_all_rates_is_excluded():
     assert THREE.pair_z(1.0, 0, 1) < -5 < 5 < THREE.pair_z(-1.0, 0, 1)
+
+
+def test_the_smallest_pvalue_of_a_pair_is_that_of_all_exchanged_rows_one_way():
+    """One stratum, two classes of equal size: each exchanged row is a toss of a coin."""
+    found = np.array([[36.0, 4.0, 0.0], [4.0, 36.0, 0.0], [0.0, 0.0, 40.0]])
+    cells = ClassCells(np.array([1000.0, 1000.0, 1000.0]), np.arange(3), found)
+    assert cells.least_pvalue(0, 1) == pytest.approx(2 * 0.5**8, rel=1e-6)
+    assert cells.least_pvalue(1, 0) == pytest.approx(cells.least_pvalue(0, 1), rel=1e-6)
+    assert cells.least_pvalue(0, 2) == 1.0  # nothing was exchanged
+
+
+def test_pairs_that_cannot_reject_are_not_counted():
+    few = [0.004, 0.5, 0.5, 0.5]
+    assert holm(few)[0] == pytest.approx(0.016)
+    assert holm(few, least=[0.001, 0.25, 0.5, 1.0])[0] == pytest.approx(0.004)
+    assert holm(few, least=[0.001, 0.003, 0.5, 1.0])[0] == pytest.approx(0.008)
