@@ -149,7 +149,9 @@ def strata_by_statement(
     judged = np.bincount(of_case, minlength=len(n)).astype(float)
     means = np.bincount(of_case, regressed.said, len(n)) / judged
     squares = np.asarray(np.bincount(of_case, regressed.off**2, len(n)), dtype=float)
-    stated = judged * np.clip(means, 0, 1)
+    # A mean is moved at most half of the way to 0 or 1, which were not stated of all.
+    plain = np.bincount(of_case, said, len(n)) / judged
+    stated = judged * np.clip(means, plain / 2, (1 + plain) / 2)
     # One degree of freedom is for how far statements follow labels.
     freedom = float(len(said) - len(n) - 1)
     return Strata(n, positive, judged, stated, dispersions(squares, stated, judged), freedom), (
