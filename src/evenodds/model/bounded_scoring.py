@@ -79,6 +79,11 @@ def climb_bounded(
         step = _step(place, free, damping, secant, bounds)
         gain = float(place.score @ step)
         if gain <= last_gain:
+            # What has next to no way to go to its bound is on it, and not free there.
+            ahead = place.bounded + step[len(step) - len(free) :]
+            held = free & ((ahead <= bounds[0]) | (ahead >= bounds[1]))
+            if held.any():
+                place, free = move(place, step) or place, free & ~held
             return End(place, free, True, n_steps)
         if arriving(place, step):
             break

@@ -242,6 +242,8 @@ class BatchProblem:
             )
             settled = gains <= LAST_GAIN
             converged[active[settled]] = True
+            ahead = here.rates[active] + steps[:, -1]
+            free[active[settled & ((ahead <= low) | (ahead >= LARGEST_RATE))]] = False
             moving = ~settled & (creeping[active] < MAX_CREEPING) & (damping[active] < 1e12)
             score = reduced[0][moving]
             active, steps, gains = active[moving], steps[moving], gains[moving]

@@ -84,8 +84,6 @@ def copying(tmp_path):
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(tmp_path)},
-        # What nohup or a shell in the background has its children ignore would never end this.
-        preexec_fn=lambda: [signal.signal(how, signal.SIG_DFL) for how in ENDS],  # noqa: PLW1509
     )
     process.stdin.write(b"a,y\n" * 100_000)  # more than a pipe holds: some of it has been read
     yield process

@@ -15,7 +15,7 @@ def look(point):
     return Place(point, -off @ CURVATURE @ off / 2, -CURVATURE @ off, 1.3 * CURVATURE, point[-1:])
 
 
-def climbed(low, high, **settings):
+def climbed(low, high, begin=(0.0, 0.0, 0.5), last_gain=1e-16, **settings):
     """Climb with the last parameter between two bounds."""
     bounds = np.array([low]), np.array([high])
 
@@ -24,8 +24,8 @@ def climbed(low, high, **settings):
         ahead[-1:] = np.clip(ahead[-1:], *bounds)
         return look(ahead)
 
-    start = look(np.array([0.0, 0.0, np.clip(0.5, low, high)]))
-    return climb_bounded(start, move, bounds, 1e-16, **settings)
+    start = look(np.array([*begin[:2], np.clip(begin[2], low, high)]))
+    return climb_bounded(start, move, bounds, last_gain, **settings)
 
 
 def test_the_top_is_reached_where_no_bound_is_in_the_way():
@@ -44,6 +44,16 @@ def test_the_others_make_the_best_of_a_parameter_on_its_bound(low, high, last):
     assert end.converged
     assert not end.free.any()
     assert end.place.here == pytest.approx(np.append(TOP[:2] - inner, last), abs=1e-7)
+
+
+@pytest.mark.parametrize("short", [0.0, 1e-12, 1e-10, 1e-9])
+def test_what_is_next_to_its_bound_is_on_it(short):
+    """Whether a parameter counts as free must not hang on the rounding of where a climb began."""
+    inner = np.linalg.solve(CURVATURE[:2, :2], CURVATURE[:2, 2] * (1 - TOP[2]))
+    end = climbed(0.0, 1.0, begin=(*(TOP[:2] - inner), 1 - short), last_gain=1e-8)
+    assert end.converged
+    assert not end.free.any()
+    assert end.place.here[-1] == 1
 
 
 def test_a_climb_ends_before_a_step_that_arrives_somewhere_known():
