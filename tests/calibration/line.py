@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -56,6 +57,8 @@ class Cell:
     blur: float = 0.07
     looked_up: bool = False
     log_odds: float = 1.0  # above 1 an expert is surer than the case allows
+    # How alike cases are in the first to the last strata: differently where there are several.
+    concentration: tuple[float, ...] = (CONCENTRATION,)
     lean: str = ""  # all answers are off the same way, by up to SHARED ("within") or just that
 
     @property
@@ -65,6 +68,8 @@ class Cell:
             answers += f", log-odds x {self.log_odds:g}"
         if self.lean:
             answers += f", lean {self.lean}"
+        if self.concentration != (CONCENTRATION,):
+            answers += f", concentration {self.concentration}"
         flips = f"{self.alpha:g}/{self.beta:g}"
         return f"{self.shape:<9} m={self.n_cases:<4} S={self.n_strata} flips={flips:<10} {answers}"
 
@@ -73,7 +78,9 @@ class Cell:
         shares = (SHAPES | CLOSER)[self.shape](self.n_strata)
         slope = 1 - self.alpha - self.beta
         size = self.n_cases // self.n_strata
-        counts = np.maximum(CONCENTRATION * np.column_stack([shares, 1 - shares]), 1e-9)
+        knots = np.linspace(0, 1, len(self.concentration))
+        alike = np.interp(np.linspace(0, 1, self.n_strata), knots, self.concentration)
+        counts = np.maximum(alike[:, None] * np.column_stack([shares, 1 - shares]), 1e-9)
         eta = rng.beta(*counts.T[:, :, None], size=(self.n_strata, size))
         eta = np.where(shares[:, None] == 0, 0.0, eta)
         said = self._said(eta, rng)
@@ -189,6 +196,13 @@ OVERCONFIDENT = [
 ]
 
 
+# Few cases a stratum, and cases that are less alike in some strata than in others.
+UNEQUAL = [
+    Cell("wide", m, size, 0.1, 0.1, concentration=concentration)
+    for m, size in ((25, 5), (30, 5), (40, 5), (50, 5), *DESIGNS)
+    for concentration in ((0.3,), (8.0, 8.0, 0.7))
+]
+FEWEST_IN_BAND = 10
 LEANING = [
     Cell(shape, m, size, rate, rate, lean=lean)
     for shape in SHAPES
@@ -196,6 +210,20 @@ LEANING = [
     for rate in (0.1, 0.25)
     for lean in ("within", "at the edge")
 ]
+
+
+def experts_told(runs: int) -> int:
+    """Print how often one of several experts is told to lean; return how often too often."""
+    print("Experts: how often one is told to lean, at nominal 1%")
+    failures = 0
+    for cell in EXPERTS:
+        share = cell.doubted(73, range(runs)) / runs
+        out = cell.lean == 0 and share > stats.binom.ppf(1 - 1e-4, runs, 0.01) / runs
+        failures += out
+        mark = "  <-- out of bounds" if out else ""
+        who = f"{cell.n_cases} cases, {cell.n_experts} experts, lean {cell.lean:g}"
+        print(f"  {who:<60} {share:.3f}{mark}", flush=True)
+    return failures
 
 
 def main() -> int:
@@ -214,12 +242,19 @@ def main() -> int:
             parts = (range(first, min(first + 100, runs)) for first in range(0, runs, 100))
             return np.sum(list(pool.map(partial(cell.judge, 71), parts)), axis=0)
 
+        def told(cells: list[Cell], bounded: Callable[[Cell], bool]) -> int:
+            """Print how often each cell rejects; return how many do too often."""
+            out = 0
+            for cell in cells:
+                rejected = counted(cell)[0]
+                bad = bounded(cell) and rejected > most
+                out += bad
+                mark = "  <-- out of bounds" if bad else ""
+                print(f"  {cell.name:<60} {rejected / runs:.3f}{mark}", flush=True)
+            return out
+
         print(f"Level at nominal 5%, {runs} runs a cell, at most {most / runs:.3f}")
-        for cell in tables[0]:
-            rejected = counted(cell)[0]
-            failures += rejected > most
-            mark = "  <-- out of bounds" if rejected > most else ""
-            print(f"  {cell.name:<60} {rejected / runs:.3f}{mark}", flush=True)
+        failures += told(tables[0], lambda cell: True)
         print("Power, and how often 95% intervals miss the truth")
         for cell in tables[1]:
             found, missed, _ = counted(cell)
@@ -227,36 +262,27 @@ def main() -> int:
             mark = "  <-- out of bounds" if missed > most else ""
             print(f"  {cell.name:<60} {found / runs:.3f}  {missed / runs:.3f}{mark}", flush=True)
         print("An overconfident expert (reported, no bound)")
-        for cell in tables[2]:
-            print(f"  {cell.name:<60} {counted(cell)[0] / runs:.3f}", flush=True)
+        told(tables[2], lambda cell: False)
         print(f"All answers lean by up to {SHARED:g}, which is allowed for (edge: no bound)")
-        for cell in tables[3]:
-            rejected = counted(cell)[0]
-            failures += cell.lean == "within" and rejected > most
-            print(f"  {cell.name:<60} {rejected / runs:.3f}", flush=True)
+        failures += told(tables[3], lambda cell: cell.lean == "within")
+        print(f"Statements that vary differently between strata (a bound from {FEWEST_IN_BAND} on)")
+        failures += told(UNEQUAL, lambda cell: cell.n_cases // cell.n_strata >= FEWEST_IN_BAND)
         print("A score that tells nothing: level, and what it would be without the rule")
         for cell in USELESS:
             rejected, _, regardless = counted(cell)
             failures += rejected > most
             print(f"  {cell.name:<60} {rejected / runs:.3f}  {regardless / runs:.3f}", flush=True)
-        print("Experts: how often one is told to lean, at nominal 1%")
-        for cell in EXPERTS:
-            share = cell.doubted(73, range(runs)) / runs
-            out = cell.lean == 0 and share > stats.binom.ppf(1 - 1e-4, runs, 0.01) / runs
-            failures += out
-            mark = "  <-- out of bounds" if out else ""
-            who = f"{cell.n_cases} cases, {cell.n_experts} experts, lean {cell.lean:g}"
-            print(f"  {who:<60} {share:.3f}{mark}", flush=True)
+        failures += experts_told(runs)
         some = runs // 5
         print(f"Numbers shown, and intervals among them that miss the truth, {some} runs a cell")
         for cell in WITHHELD:
             parts = (range(first, min(first + 20, some)) for first in range(0, some, 20))
-            told, missed = np.sum(list(pool.map(partial(cell.shown, 74), parts)), axis=0)
-            out = missed > stats.binom.ppf(1 - 1e-3 / len(WITHHELD), told, 0.05)
+            shown, missed = np.sum(list(pool.map(partial(cell.shown, 74), parts)), axis=0)
+            out = missed > stats.binom.ppf(1 - 1e-3 / len(WITHHELD), shown, 0.05)
             failures += out
             mark = "  <-- out of bounds" if out else ""
-            share = missed / max(told, 1)
-            print(f"  {cell.name:<60} {told / some:.3f}  {share:.3f}{mark}", flush=True)
+            share = missed / max(shown, 1)
+            print(f"  {cell.name:<60} {shown / some:.3f}  {share:.3f}{mark}", flush=True)
     print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")
     return int(failures > 0)
 
