@@ -183,7 +183,7 @@ def line_plan(
     >>> noise = eo.ClassConditionalNoise(0.05, 0.2)
     >>> plan = eo.line_plan(scores, y, n_cases=60, noise=noise)
     >>> round(plan.power, 2)
-    0.84
+    0.86
     >>> eo.line_plan(scores, y, noise=noise, power=0.8).n_cases
     46
     """

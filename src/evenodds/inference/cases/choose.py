@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
+from evenodds.inference.cases.line_fit import Strata, leverages
 from evenodds.inference.cases.record import (
     Cases,
     Ints,
@@ -36,6 +37,13 @@ CASES_PER_CELL, MOST_STEPS = 10, 3
 OF_TWO, OF_SEVERAL, EQUALLY = 0.5, 0.75, 0.0
 # Of every given label of a stratum, where cases are drawn by label.
 FEWEST_OF_A_CELL = 2
+# Of the cases to be stated, so many go to every stratum alike; the others go where they tell most,
+# if one label in ten were flipped in either class and statements varied by this share of yes/no.
+# Of ten, five are left if somebody stops half-way: the fewest that a line can be read from.
+ALIKE, ENOUGH = 2 / 3, 10
+FLIPPED, DISPERSION = 0.1, 0.4
+# Others are shared out in so many turns at most.
+TURNS = 200
 # Steps of the probability lie between these, with one stratum beyond at either end.
 FIRST_STEP, LAST_STEP = 0.1, 0.9
 # Where fewer steps than this hold enough rows, strata are cut at quantiles of the score.
@@ -97,7 +105,8 @@ def choose_cases(
     -----
     Steps of the score are even between 0.1 and 0.9, with a stratum beyond at either end; steps
     with too few rows are joined to their neighbours. Where fewer than four are left, strata
-    are cut at quantiles of the score.
+    are cut at quantiles of the score. Every stratum gets two thirds of an equal share of the
+    cases, and the others go to the strata where the planned variance of the asymmetry falls most.
 
     With `given`, a stratum and label gets cases in proportion to the root of its rows, and at
     least two, or all of its rows. The order is random, and spreads each of them evenly from the
@@ -144,7 +153,7 @@ def choose_cases(
         alike = read_groups(groups, len(values), whose=f"scores has {len(values):,} rows")[0]
     labelled = None if given is None else _read_given(given, len(values))
     if labelled is None:
-        rows = _draw(strata, wanted, weights, alike, rng)
+        rows = _draw(values, strata, wanted, rng, weights=weights, groups=alike)
     elif weights is None and alike is None:
         rows = _draw_by_cell(2 * strata + labelled, wanted, rng)
     else:
@@ -288,10 +297,15 @@ def _draw_by_cell(
     _, starts, sizes = np.unique(cells[shuffled], return_index=True, return_counts=True)
     shares = shares_of_cells(sizes // part, n_cases, power)
     turn = np.arange(len(cells)) - np.repeat(starts, sizes)
+    drawn = shuffled[turn < np.repeat(shares, sizes)]
+    return _spread(np.split(drawn, np.cumsum(shares)[:-1]), rng)
+
+
+def _spread(drawn: list[Ints], rng: np.random.Generator) -> Ints:
+    """Return rows of all cells in one random order, those of each spread evenly over it."""
     # A cell's first case falls into its first share of the order, and so on.
-    place = (turn + rng.random(len(cells))) / np.repeat(shares, sizes)
-    drawn = np.flatnonzero(turn < np.repeat(shares, sizes))
-    return np.asarray(shuffled[drawn[np.argsort(place[drawn])]])
+    place = [(np.arange(len(rows)) + rng.random(len(rows))) / len(rows) for rows in drawn]
+    return np.asarray(np.concatenate(drawn)[np.argsort(np.concatenate(place))])
 
 
 def shares_of_cells(sizes: Ints, n_cases: int, power: float = OF_TWO) -> Ints:
@@ -314,32 +328,67 @@ def shares_of_cells(sizes: Ints, n_cases: int, power: float = OF_TWO) -> Ints:
 
 
 def _draw(
+    scores: FloatArray,
     strata: Ints,
     n_cases: int,
+    rng: np.random.Generator,
+    *,
     weights: FloatArray | None,
     groups: Ints | None,
-    rng: np.random.Generator,
 ) -> Ints:
-    """Return rows drawn within strata, equally many from each, in one random order."""
-    allowed = np.ones(len(strata), dtype=bool) if weights is None else weights > 0
-    if not allowed.any():
+    """Return rows drawn within strata, in an order whose beginnings are spread over them."""
+    counts = np.ones(len(strata)) if weights is None else weights
+    allowed = np.flatnonzero(counts > 0)
+    if not len(allowed):
         raise InputError("sample_weight is 0 for every row: nothing can be drawn.")
-    present = np.unique(strata[allowed])
-    shares = np.full(len(present), n_cases // len(present))
-    shares[rng.permutation(len(present))[: n_cases - shares.sum()]] += 1
+    present, place = np.unique(strata[allowed], return_inverse=True)
+    members = [allowed[place == one] for one in range(len(present))]
+    n = np.array([counts[rows].sum() for rows in members])
+    labelled = np.array([np.average(scores[rows], weights=counts[rows]) for rows in members])
+    # Half of the rows, or of the groups; and no row so often that its weight would not do.
+    alone = members if groups is None else [np.unique(groups[rows]) for rows in members]
+    heaviest = np.array([counts[rows].max() for rows in members])
+    room = np.minimum([len(one) // 2 for one in alone], (n / heaviest).astype(int))
+    shares = shares_of_strata(n, labelled, room, n_cases, rng)
     if groups is not None:
-        keys = rng.exponential(size=len(strata))
-        if weights is not None:
-            keys /= np.where(allowed, weights, 1.0)
-        order = np.argsort(keys, kind="stable")
+        keys = rng.exponential(size=len(allowed)) / counts[allowed]
+        order = allowed[np.argsort(keys, kind="stable")]
         wanted = dict(zip(present, shares, strict=True))
-        drawn = _skipping_groups(order[allowed[order]], strata, wanted, groups)
+        drawn = _skipping_groups(order, strata, wanted, groups)
     else:
         drawn = [
-            _sampled(np.flatnonzero(allowed & (strata == one)), int(share), weights, rng)
-            for one, share in zip(present, shares, strict=True)
+            _sampled(rows, int(share), weights, rng)
+            for rows, share in zip(members, shares, strict=True)
         ]
-    return rng.permutation(np.concatenate(drawn))
+    return _spread([rng.permutation(rows) for rows in drawn], rng)
+
+
+def shares_of_strata(
+    n: FloatArray, labelled: FloatArray, room: Ints, n_cases: int, rng: np.random.Generator
+) -> Ints:
+    """Return the cases of each stratum: most of them alike, the others where they tell most.
+
+    A case more in a stratum of `m` takes ``reach**2 * spread / m**2`` off the variance of the
+    asymmetry, where a statement has the variance `spread` and the stratum counts by its `reach`.
+    No stratum gets more others than it has room for.
+    """
+    equal = n_cases // len(n)
+    shares = np.full(len(n), max(min(ENOUGH, equal), int(ALIKE * equal)))
+    slope = 1 - 2 * FLIPPED
+    true = np.clip((labelled - FLIPPED) / slope, FLIPPED / 2, 1 - FLIPPED / 2)
+    dispersion = np.full(len(n), DISPERSION)
+    left = n_cases - int(shares.sum())
+    while left and (shares < room).any():
+        design = Strata(n, n * labelled, shares.astype(float), shares * true, dispersion, np.inf)
+        reach, _ = leverages(design, slope, true, 0.0)
+        gain = np.where(shares < room, reach**2 * true * (1 - true) / shares**2, -1.0)
+        best = int(gain.argmax())
+        step = min(max(1, n_cases // TURNS), left, int(room[best] - shares[best]))
+        shares[best] += step
+        left -= step
+    shares += left // len(n)
+    shares[rng.permutation(len(n))[: left % len(n)]] += 1
+    return shares
 
 
 def _skipping_groups(order: Ints, strata: Ints, wanted: dict[int, int], groups: Ints) -> list[Ints]:

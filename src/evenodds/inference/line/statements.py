@@ -86,7 +86,7 @@ def few_answers(judged: FloatArray) -> Diagnostic | None:
         name="answers",
         message=f"Stratum {int(judged.argmin()) + 1} has {counted(int(judged.min()), 'answer')}. "
         f"With fewer than {ENOUGH_ANSWERS_PER_STRATUM} in a stratum uniform noise may be rejected "
-        "in 12% of data sets instead of 5%: judge more cases.",
+        "in 13% of data sets instead of 5%: judge more cases.",
         concern=True,
         statistic=float(judged.min()),
         pvalue=None,

@@ -1,5 +1,6 @@
 """Cases drawn along a score: strata, draws, and a record that knows its scores."""
 
+import itertools
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import stats
 
 import evenodds as eo
+from evenodds.inference.cases.choose import ALIKE, ENOUGH, shares_of_strata
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +22,61 @@ def test_cases_are_rows_of_their_strata(scores):
     np.testing.assert_array_equal(cases.strata_of(scores)[cases.rows], cases.strata)
 
 
-def test_strata_have_equally_many_cases(scores):
-    counts = np.bincount(eo.choose_cases(scores, n_cases=62, n_strata=5).strata)
-    assert counts.max() - counts.min() <= 1
+def variance(true, n, judged, slope=0.8, dispersion=0.4):
+    """Return the variance of the asymmetry, written out as on the theory page."""
+    given = 0.1 + slope * true
+    weights = 1 / (given * (1 - given) / n + slope**2 * dispersion * true * (1 - true) / judged)
+    centre = (weights * true).sum() / weights.sum()
+    apart = (weights * (true - centre) ** 2).sum()
+    return 4 * (1 / weights.sum() + (0.5 - centre) ** 2 / apart)
+
+
+@pytest.mark.parametrize("true", [(0.06, 0.3, 0.8), (0.06, 0.1, 0.3), (0.45, 0.6, 0.9)])
+def test_cases_are_shared_out_so_that_the_asymmetry_is_narrowest(true):
+    """Of all ways to share 60 cases with the same fewest a stratum, none is better by 0.1%."""
+    true, n, rng = np.array(true), np.array([3000.0, 800.0, 400.0]), np.random.default_rng(0)
+    shares = shares_of_strata(n, 0.1 + 0.8 * true, np.full(3, 200), 60, rng)
+    fewest = int(ALIKE * 60 / 3)
+    ways = itertools.product(range(fewest, 61), repeat=2)
+    variances = [
+        variance(true, n, np.array([*way, 60 - sum(way)]))
+        for way in ways
+        if sum(way) <= 60 - fewest
+    ]
+    assert shares.sum() == 60
+    assert shares.min() >= fewest
+    assert variance(true, n, shares) < 1.001 * min(variances)
+    assert variance(true, n, np.full(3, 20)) > 1.03 * min(variances)
+
+
+@pytest.mark.parametrize("n_cases", [12, 31, 60, 120, 1000, 20_000])
+def test_every_stratum_has_cases_enough(n_cases):
+    scores = np.random.default_rng(0).beta(1, 2, 100_000)
+    counts = np.bincount(eo.choose_cases(scores, n_cases=n_cases).strata)
+    equal = n_cases // len(counts)
+    assert counts.sum() == n_cases
+    assert counts.min() >= max(min(ENOUGH, equal), int(ALIKE * equal))
+
+
+def test_half_of_the_cases_are_a_design_too(scores):
+    for seed in range(20):
+        cases = eo.choose_cases(scores, n_cases=60, seed=seed)
+        whole = np.bincount(cases.strata)
+        half = np.bincount(cases.strata[:30], minlength=len(whole))
+        assert np.abs(half - whole / 2).max() <= 1.5
+
+
+def test_shares_stay_within_the_rows_there_are():
+    room = np.array([14, 15, 300])
+    shares = shares_of_strata(
+        np.array([28.0, 30.0, 600.0]), np.array([0.5, 0.6, 0.9]), room, 60, np.random.default_rng(0)
+    )
+    assert (shares <= room).all()
+    # With no room at all they are alike, and the draw says what is missing.
+    none = shares_of_strata(
+        np.ones(3), np.full(3, 0.5), np.zeros(3, int), 61, np.random.default_rng(0)
+    )
+    assert sorted(none) == [20, 20, 21]
 
 
 def test_edges_are_even_steps_of_the_score():
