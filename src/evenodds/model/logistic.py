@@ -32,6 +32,7 @@ from evenodds.model.newton import (
 from evenodds.model.noisy_likelihood import NoisyPoint, weighted_residuals
 from evenodds.model.sums import (
     FAR_FROM_ZERO,
+    SINGLE_WILL_DO,
     ColumnMoments,
     Information,
     Moments,
@@ -377,8 +378,6 @@ LEAST_WIDE_THINNING = 8
 ENOUGH_ROWS_A_PARAMETER = 16
 FEWEST_ROWS_A_PARAMETER = 5
 LAST_WIDE_STEP = 1e-7
-# The last curvature is summed in single precision if its inverse is then right to this.
-SINGLE_WILL_DO = 4e-8
 # Newton on overlapping data needs far fewer; more hint at separation.
 SUSPICIOUSLY_MANY_ITERATIONS = 15
 SAMPLE_SEED = 20210303
@@ -597,6 +596,7 @@ def _climb_wide(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
     problem, start, moments = _sampled(rows) or _measured(rows)
     across, along = problem.curvatures(start)
     at_first = problem.scaling.rescaled(moments.gram()) * across
+    del moments
     # Log-odds far from 0 bend the curvature along the coefficients most of all.
     bend = start, at_first @ start * (along / across)
     near, n_steps = quasi_newton(problem, start, at_first, bend)

@@ -34,6 +34,8 @@ LONGEST_THERE = 8192
 LEAST_IN_SINGLE, MOST_IN_SINGLE = 1e-20, 1e30
 # Sums in single precision go over into double precision after this many rows.
 ROWS_IN_SINGLE = 2048
+# Columns that are mirrored at once.
+STRIP = 64
 # A piece of a block of this size and its scaled copy stay in the cache between two products.
 PIECE_BYTES = 384 * 1024
 
@@ -253,16 +255,26 @@ class WeightedGram:
 
     def total(self) -> FloatArray:
         """Return the full symmetric matrix, intercept first."""
+        self._scratch = self._scratch[:0].copy()
         n_parameters = len(self._border) + 1
         full = np.empty((n_parameters, n_parameters))
         full[0, 0] = self._weight
         full[0, 1:] = full[1:, 0] = self._border
-        full[1:, 1:] = np.triu(self._gram) if self._symmetric else self._gram
-        if self._symmetric:
-            full[1:, 1:] += np.triu(self._gram, 1).T
+        full[1:, 1:] = self._gram
         if self._single is not None:
             full[1:, 1:] += self._single.total()
+        if self._symmetric:
+            mirror(full[1:, 1:])
         return full
+
+
+def mirror(upper: FloatArray) -> None:
+    """Make a matrix symmetric by its upper triangle, in place and in strips."""
+    for start in range(0, len(upper), STRIP):
+        strip = slice(start, start + STRIP)
+        square = upper[strip, strip]
+        square[...] = np.triu(square) + np.triu(square, 1).T
+        upper[start + STRIP :, strip] = upper[strip, start + STRIP :].T
 
 
 class _InSingle:
@@ -296,18 +308,19 @@ class _InSingle:
         return self
 
     def total(self) -> FloatArray:
-        """Return the full symmetric matrix."""
+        """Return the matrix; its upper triangle counts."""
         self._settle()
-        full: FloatArray = np.triu(self._sums, 1)
-        full += full.T
-        np.fill_diagonal(full, self._squares)
-        return full
+        np.fill_diagonal(self._sums, self._squares)
+        return self._sums
 
 
 # Error of a product of columns summed in single precision, as a share of their norms and times
 # the root of their rows: of unrelated columns, and what a correlation of 1 adds. The largest of
 # many is some standard deviations away.
 ERROR_OF_UNRELATED, ERROR_OF_RELATED, LARGEST_ERROR = 3.5e-7, 3.3e-6, 5.0
+
+# An information is summed in single precision if its inverse is then right to this.
+SINGLE_WILL_DO = 4e-8
 
 
 def error_in_single(information: FloatArray, rows_a_weight: float) -> float:
@@ -365,7 +378,9 @@ class Scaling:
         and coefficients or a covariance back from it.
         """
         divided: FloatArray = values * self.factors
-        return divided if values.ndim == 1 else divided * self.factors[:, None]
+        if values.ndim == 2:
+            divided *= self.factors[:, None]
+        return divided
 
     def in_single(self, information: FloatArray) -> bool:
         """Return whether single precision holds the squares of columns as the data have them."""

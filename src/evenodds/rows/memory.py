@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import narwhals as nw
     import pyarrow as pa
 
+# A sample of rows as wide as this is gathered block by block: a climb goes over it once or twice.
+GATHERED_BELOW = 100
+
 
 class MemoryRows(Rows):
     """Rows of a 2-D array of any numeric type and memory order, or of a data frame's columns."""
@@ -55,9 +58,12 @@ class MemoryRows(Rows):
             self.total_weight = float(weights.sum())
         self._given, self._labels, self._weights, self._groups = features, labels, weights, groups
         self._block_rows = block_rows or rows_in_a_block(self.n_features)
+        self._picked: IntArray | None = None  # which of the features' rows, where not all
 
     def _features(self, rows: slice | IntArray) -> FloatArray:
         """Return the features of these rows as float64."""
+        if self._picked is not None:
+            rows = self._picked[rows]
         if not isinstance(self._given, tuple):
             # C order: both matrix products of a pass then run along the rows.
             return np.ascontiguousarray(self._given[rows], dtype=np.float64)
@@ -73,11 +79,24 @@ class MemoryRows(Rows):
 
     def thinned(self, step: int, rng: np.random.Generator) -> "MemoryRows":
         rows = drawn(self.n_rows, step, rng)
-        labels = replace(self._labels, values=self._labels.values[rows])
         # Gathered once: rows picked out of a long table again in every pass cost more than sums.
+        return self._at(rows, self._features(rows))
+
+    def peeked(self, step: int, rng: np.random.Generator) -> "MemoryRows":
+        if self.n_features < GATHERED_BELOW:
+            return self.thinned(step, rng)
+        rows = drawn(self.n_rows, step, rng)
+        sample = self._at(rows, self._given)
+        sample._picked = rows if self._picked is None else self._picked[rows]
+        return sample
+
+    def _at(
+        self, rows: IntArray, features: NDArray[Any] | tuple[NDArray[Any], ...]
+    ) -> "MemoryRows":
+        """Return these rows, with features of their own."""
         return MemoryRows(
-            self._features(rows),
-            labels,
+            features,
+            replace(self._labels, values=self._labels.values[rows]),
             *self._beside(rows),
             n_groups=self.n_groups,
             feature_names=self.feature_names,

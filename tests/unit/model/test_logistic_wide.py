@@ -1,5 +1,7 @@
 """Wide tables are climbed by scores, with one curvature at the end: the fit is the same."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from tests.unit.model.test_newton import Hill
@@ -176,3 +178,16 @@ def test_columns_of_any_scale_keep_their_covariance(scale):
     plain, scaled = (fit_logistic(each, y).covariance for each in (X, X * scales))
     factors = np.r_[1, scales]
     np.testing.assert_allclose(scaled * np.outer(factors, factors), plain, atol=1e-7 * plain.max())
+
+
+def test_little_memory_is_needed_beside_the_data():
+    """A sample of one row in eight is not copied, and few matrices are held at once."""
+    X, y = table("normal", 20_000, 250)
+    fit_logistic(X[:3000], y[:3000])
+    tracemalloc.start()
+    try:
+        fit_logistic(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.15 * X.nbytes
