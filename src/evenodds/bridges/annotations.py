@@ -23,6 +23,8 @@ from evenodds.validation import counted, join_quoted
 DRAW, TEXT = "draw", "text"
 # What to call answers that several annotators gave, each about cases of their own.
 EVERYBODY = "everybody"
+# Probabilities to choose from: finer at the ends, where a tenth is much.
+STEPS = (0.01, 0.05, *(tenth / 10 for tenth in range(1, 10)), 0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Annotation:
         Where in the file it stands, in words.
     item, annotator : str
         What was labelled, and by whom.
-    said : str, float or None
+    said : str or None
         A label, a stated probability, or None where the annotator skipped the item.
     is_truth : bool
         Whether the tool marks it as the truth.
@@ -44,7 +46,7 @@ class Annotation:
     place: str
     item: str
     annotator: str
-    said: str | float | None
+    said: str | None
     is_truth: bool = False
 
 
@@ -87,6 +89,8 @@ class Annotations:
             raise InputError(f"{self.source} holds no answers yet.")
         seen = set()
         for one in self.answers:
+            if one.said is None:  # who skipped an item may answer it later
+                continue
             key = (one.item, one.annotator, one.is_truth)
             if key in seen:
                 raise InputError(
@@ -130,6 +134,8 @@ class Annotations:
             then stands for the annotator; default, what the other annotators said.
         """
         true = self._truth(truth, is_only=given is not None)
+        if truth is None and given is None:
+            self._refuse_marked_labels()
         if given is not None:
             known = [(item, given, self._field(item, given)) for item in self.items]
         else:
@@ -165,7 +171,14 @@ class Annotations:
         order = ("true", "given", "annotator", "item")
         return Audited(*(np.array([table[name][n] for n in known]) for name in order))
 
-    def judged(self, cases: Cases, *, kind: str, classes: tuple[Any, Any]) -> JudgedCases:
+    def judged(
+        self,
+        cases: Cases,
+        *,
+        kind: str,
+        classes: tuple[Any, Any],
+        experts: Sequence[str] | None = None,
+    ) -> JudgedCases:
         """Return answers about drawn cases, in the order of ``cases.rows``.
 
         Parameters
@@ -176,6 +189,8 @@ class Annotations:
             What the answers are.
         classes : pair
             The negative and the positive label of the data.
+        experts : list of str, optional
+            Whose answers count; default, everybody's.
 
         Returns
         -------
@@ -184,7 +199,9 @@ class Annotations:
         """
         asked = check_answers(kind, "kind")
         # A case that one annotator skipped may have gone to another; if not, it is a gap below.
-        answers = [one for one in self.answers if one.said is not None]
+        wanted = self.annotators if experts is None else experts
+        self._check_known(wanted)
+        answers = [one for one in self.answers if one.said is not None and one.annotator in wanted]
         if not answers:
             raise InputError(f"{self.source} holds no answers yet.")
         rows = [self._row(one.item) for one in answers]
@@ -215,9 +232,7 @@ class Annotations:
 
     def _truth(self, truth: str | None, *, is_only: bool) -> dict[str, str]:
         """Return the truth of each item that has one."""
-        if truth is not None and truth not in self.annotators:
-            near = experts_near(truth, self.annotators)
-            raise InputError(f"{self.source} has no answers by {truth!r}; {near}")
+        self._check_known([] if truth is None else [truth])
         marked = [one for one in self.answers if self._is_truth(one, truth)]
         if not marked and is_only and len(self.annotators) == 1:
             marked = list(self.answers)
@@ -235,13 +250,39 @@ class Annotations:
                 )
         return found
 
+    def _check_known(self, names: Sequence[str]) -> None:
+        """Refuse names of nobody who answered."""
+        for name in names:
+            if name not in self.annotators:
+                near = experts_near(name, self.annotators)
+                raise InputError(f"{self.source} has no answers by {name!r}; {near}")
+
+    def _refuse_marked_labels(self) -> None:
+        """Refuse marks on labels that annotators gave: those that are right would go missing."""
+        labels = {
+            (one.annotator, one.item)
+            for one in self.answers
+            if one.said is not None and not one.is_truth
+        }
+        people = {who for who, _ in labels}
+        for one in self.answers:
+            who = one.annotator
+            if one.is_truth and who in people and (who, one.item) not in labels:
+                raise InputError(
+                    f"{one.place} of {self.source} has an answer by {who!r} that is marked as the "
+                    f"truth (ground_truth), and other answers by {who!r} are labels: where labels "
+                    "are marked because they are right, only wrong ones would be left to audit. "
+                    "Have the truth looked up under an account of its own, or name its annotator."
+                )
+
     @staticmethod
     def _is_truth(one: Annotation, truth: str | None) -> bool:
         return one.is_truth if truth is None else one.annotator == truth
 
     def _field(self, item: str, name: str) -> Any:
         if self.items[item].get(name) is None:
-            raise InputError(missing(self.source, f"item {item}", name))
+            advice = ": tasks that evenodds cases wrote have it" if name == ROW else ""
+            raise InputError(missing(self.source, f"item {item}", name, advice))
         return self.items[item][name]
 
     def _row(self, item: str) -> int:
@@ -273,8 +314,10 @@ def read_text(path: str | Path) -> str:
     """Read a file that is not empty."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read: it is no text, or is compressed.") from None
     if not text.strip():
         raise InputError(f"{path} is empty.")
     return text
