@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenodds.errors import InputError
 from evenodds.inference.cases.judged import ROW, JudgedCases, Said, experts_near, judged_of
 from evenodds.inference.cases.record import Cases, check_answers
-from evenodds.validation import counted, join_quoted
+from evenodds.validation import counted, join_quoted, near_misses
 
 # Beside the number of a row, a task keeps which scores its case was drawn from.
 DRAW, TEXT = "draw", "text"
@@ -259,20 +259,18 @@ class Annotations:
 
     def _refuse_marked_labels(self) -> None:
         """Refuse marks on labels that annotators gave: those that are right would go missing."""
-        labels = {
-            (one.annotator, one.item)
-            for one in self.answers
-            if one.said is not None and not one.is_truth
-        }
-        people = {who for who, _ in labels}
+        labels = [one for one in self.answers if one.said is not None and not one.is_truth]
+        given = {(one.annotator, one.item) for one in labels}
+        places = {one.annotator: one.place for one in reversed(labels)}
         for one in self.answers:
             who = one.annotator
-            if one.is_truth and who in people and (who, one.item) not in labels:
+            if one.is_truth and who in places and (who, one.item) not in given:
                 raise InputError(
-                    f"{one.place} of {self.source} has an answer by {who!r} that is marked as the "
-                    f"truth (ground_truth), and other answers by {who!r} are labels: where labels "
-                    "are marked because they are right, only wrong ones would be left to audit. "
-                    "Have the truth looked up under an account of its own, or name its annotator."
+                    f"{self.source} has answers by {who!r} that are marked as the truth "
+                    f"(ground_truth), as in {one.place}, and others that are not, as in "
+                    f"{places[who]}: where right labels are marked, only wrong ones are left to "
+                    "audit. Mark all answers of an account or none, or name the annotator who "
+                    "looked the truth up."
                 )
 
     @staticmethod
@@ -281,8 +279,10 @@ class Annotations:
 
     def _field(self, item: str, name: str) -> Any:
         if self.items[item].get(name) is None:
-            advice = ": tasks that evenodds cases wrote have it" if name == ROW else ""
-            raise InputError(missing(self.source, f"item {item}", name, advice))
+            near = near_misses(name, [field for field in self.items[item] if field != name])
+            near = near.replace("the columns are", "its fields are").replace("columns", "fields")
+            advice = "tasks that evenodds cases wrote have it." if name == ROW else near
+            raise InputError(f"item {item} of {self.source} has no field {name!r}; {advice}")
         return self.items[item][name]
 
     def _row(self, item: str) -> int:
@@ -292,9 +292,9 @@ class Annotations:
         return row
 
 
-def missing(source: str, place: str, name: str, advice: str = "") -> str:
+def missing(source: str, place: str, name: str, advice: str) -> str:
     """Say that a field is not there."""
-    return f"{place} of {source} has no field {name!r}{advice or ': it is needed here'}."
+    return f"{place} of {source} has no field {name!r}{advice}."
 
 
 def read_json(text: str, source: str, place: str = "") -> Any:
@@ -306,8 +306,8 @@ def read_json(text: str, source: str, place: str = "") -> Any:
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        where = f"{place} of {source}" if place else source
-        raise InputError(f"{where} cannot be read as JSON: {error}.") from None
+        where, what = (f"{place} of {source}", "a record of JSON") if place else (source, "JSON")
+        raise InputError(f"{where} cannot be read as {what}: {error}.") from None
 
 
 def read_text(path: str | Path) -> str:

@@ -80,7 +80,7 @@ def test_the_audit_is_what_the_tests_take():
         (
             [("a", "ada*", "x"), ("b", "ada", "x"), ("a", "bob", "x")],
             {},
-            "task 1 of export has an answer by 'ada' that is marked as the truth",
+            "by 'ada' that are marked .* in task 1, and others that are not, as in task 2: where",
         ),
         ([("a", "ada", "x")], {"truth": "Ada"}, "no answers by 'Ada'; did you mean 'ada'"),
         ([("a", "ada", "x")], {"given": "judge"}, "item a of export has no field 'judge'"),

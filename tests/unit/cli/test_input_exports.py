@@ -182,7 +182,7 @@ def test_tasks_that_may_be_in_use_are_not_overwritten(cases):
         (
             lambda one: one["data"].pop("row"),
             "",
-            "has no field 'row': tasks that evenodds cases wrote",
+            "has no field 'row'; tasks that evenodds cases wrote",
         ),
         (lambda one: one["data"].update(row=1999), "", "row 1999, which was not drawn"),
         (lambda one: one["data"].update(draw="x"), "", "was drawn from other scores"),

@@ -95,7 +95,7 @@ def test_a_field_of_the_tasks_is_audited_by_what_is_marked(command, folder):
         ("export.csv", "export.csv is a CSV export of Label Studio: export the project as JSON."),
         (
             "audit.json",
-            "item 295 of audit.json has no field 'row': tasks that evenodds cases wrote",
+            "item 295 of audit.json has no field 'row'; tasks that evenodds cases wrote",
         ),
         ("probability.json", "an answer is 0.3 but looked-up answers are 0 or 1: say --kind"),
         ("looked-up.json.gz", "looked-up.json.gz is compressed: unpack it first."),
@@ -123,6 +123,11 @@ def test_another_file_than_the_export_is_refused(judge, folder, answers, message
         ("audit.json audit.json", "audit.json is an export, and exports are read one at a time."),
         ("audit.json.gz", "audit.json.gz is compressed: unpack it first."),
         ("looked-up.json", "looked-up.json marks no answer as the truth (ground_truth)"),
+        (
+            "audit.json --given jugde",
+            "item 295 of audit.json has no field 'jugde'; did you mean 'judge'?",
+        ),
+        ("audit.json --given x", "has no field 'x'; its fields are 'text' and 'judge'."),
     ],
 )
 def test_exports_that_are_no_audit_are_refused(command, folder, arguments, message):
