@@ -5,15 +5,13 @@ STAMP = "2026-03-09T22:16:08.728353Z"
 
 def choice(label, from_name="stated"):
     """Return one result of an annotation."""
-    value = {"choices": [label]} if isinstance(label, str) else {"number": label}
-    kind = "choices" if isinstance(label, str) else "number"
     return {
         "id": "Dx_aB91ISN",
         "from_name": from_name,
         "to_name": "case",
-        "type": kind,
+        "type": "choices",
         "origin": "manual",
-        "value": value,
+        "value": {"choices": [str(label)]},
     }
 
 

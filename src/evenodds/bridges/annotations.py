@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from evenodds.errors import InputError
 from evenodds.inference.cases.judged import ROW, JudgedCases, Said, experts_near, judged_of
 from evenodds.inference.cases.record import Cases, check_answers
-from evenodds.validation import counted, join_quoted
+from evenodds.validation import counted, join_quoted, near_misses
 
 # Beside the number of a row, a task keeps which scores its case was drawn from.
 DRAW, TEXT = "draw", "text"
 # What to call answers that several annotators gave, each about cases of their own.
 EVERYBODY = "everybody"
+# Probabilities to choose from: finer at the ends, where a tenth is much.
+STEPS = (0.01, 0.05, *(tenth / 10 for tenth in range(1, 10)), 0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Annotation:
         Where in the file it stands, in words.
     item, annotator : str
         What was labelled, and by whom.
-    said : str, float or None
+    said : str or None
         A label, a stated probability, or None where the annotator skipped the item.
     is_truth : bool
         Whether the tool marks it as the truth.
@@ -44,7 +46,7 @@ class Annotation:
     place: str
     item: str
     annotator: str
-    said: str | float | None
+    said: str | None
     is_truth: bool = False
 
 
@@ -87,6 +89,8 @@ class Annotations:
             raise InputError(f"{self.source} holds no answers yet.")
         seen = set()
         for one in self.answers:
+            if one.said is None:  # who skipped an item may answer it later
+                continue
             key = (one.item, one.annotator, one.is_truth)
             if key in seen:
                 raise InputError(
@@ -130,6 +134,8 @@ class Annotations:
             then stands for the annotator; default, what the other annotators said.
         """
         true = self._truth(truth, is_only=given is not None)
+        if truth is None and given is None:
+            self._refuse_marked_labels()
         if given is not None:
             known = [(item, given, self._field(item, given)) for item in self.items]
         else:
@@ -165,7 +171,14 @@ class Annotations:
         order = ("true", "given", "annotator", "item")
         return Audited(*(np.array([table[name][n] for n in known]) for name in order))
 
-    def judged(self, cases: Cases, *, kind: str, classes: tuple[Any, Any]) -> JudgedCases:
+    def judged(
+        self,
+        cases: Cases,
+        *,
+        kind: str,
+        classes: tuple[Any, Any],
+        experts: Sequence[str] | None = None,
+    ) -> JudgedCases:
         """Return answers about drawn cases, in the order of ``cases.rows``.
 
         Parameters
@@ -176,6 +189,8 @@ class Annotations:
             What the answers are.
         classes : pair
             The negative and the positive label of the data.
+        experts : list of str, optional
+            Whose answers count; default, everybody's.
 
         Returns
         -------
@@ -184,7 +199,9 @@ class Annotations:
         """
         asked = check_answers(kind, "kind")
         # A case that one annotator skipped may have gone to another; if not, it is a gap below.
-        answers = [one for one in self.answers if one.said is not None]
+        wanted = self.annotators if experts is None else experts
+        self._check_known(wanted)
+        answers = [one for one in self.answers if one.said is not None and one.annotator in wanted]
         if not answers:
             raise InputError(f"{self.source} holds no answers yet.")
         rows = [self._row(one.item) for one in answers]
@@ -215,9 +232,7 @@ class Annotations:
 
     def _truth(self, truth: str | None, *, is_only: bool) -> dict[str, str]:
         """Return the truth of each item that has one."""
-        if truth is not None and truth not in self.annotators:
-            near = experts_near(truth, self.annotators)
-            raise InputError(f"{self.source} has no answers by {truth!r}; {near}")
+        self._check_known([] if truth is None else [truth])
         marked = [one for one in self.answers if self._is_truth(one, truth)]
         if not marked and is_only and len(self.annotators) == 1:
             marked = list(self.answers)
@@ -235,13 +250,39 @@ class Annotations:
                 )
         return found
 
+    def _check_known(self, names: Sequence[str]) -> None:
+        """Refuse names of nobody who answered."""
+        for name in names:
+            if name not in self.annotators:
+                near = experts_near(name, self.annotators)
+                raise InputError(f"{self.source} has no answers by {name!r}; {near}")
+
+    def _refuse_marked_labels(self) -> None:
+        """Refuse marks on labels that annotators gave: those that are right would go missing."""
+        labels = [one for one in self.answers if one.said is not None and not one.is_truth]
+        given = {(one.annotator, one.item) for one in labels}
+        places = {one.annotator: one.place for one in reversed(labels)}
+        for one in self.answers:
+            who = one.annotator
+            if one.is_truth and who in places and (who, one.item) not in given:
+                raise InputError(
+                    f"{self.source} has answers by {who!r} that are marked as the truth "
+                    f"(ground_truth), as in {one.place}, and others that are not, as in "
+                    f"{places[who]}: where right labels are marked, only wrong ones are left to "
+                    "audit. Mark all answers of an account or none, or name the annotator who "
+                    "looked the truth up."
+                )
+
     @staticmethod
     def _is_truth(one: Annotation, truth: str | None) -> bool:
         return one.is_truth if truth is None else one.annotator == truth
 
     def _field(self, item: str, name: str) -> Any:
         if self.items[item].get(name) is None:
-            raise InputError(missing(self.source, f"item {item}", name))
+            near = near_misses(name, [field for field in self.items[item] if field != name])
+            near = near.replace("the columns are", "its fields are").replace("columns", "fields")
+            advice = "tasks that evenodds cases wrote have it." if name == ROW else near
+            raise InputError(f"item {item} of {self.source} has no field {name!r}; {advice}")
         return self.items[item][name]
 
     def _row(self, item: str) -> int:
@@ -251,9 +292,9 @@ class Annotations:
         return row
 
 
-def missing(source: str, place: str, name: str, advice: str = "") -> str:
+def missing(source: str, place: str, name: str, advice: str) -> str:
     """Say that a field is not there."""
-    return f"{place} of {source} has no field {name!r}{advice or ': it is needed here'}."
+    return f"{place} of {source} has no field {name!r}{advice}."
 
 
 def read_json(text: str, source: str, place: str = "") -> Any:
@@ -265,16 +306,18 @@ def read_json(text: str, source: str, place: str = "") -> Any:
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        where = f"{place} of {source}" if place else source
-        raise InputError(f"{where} cannot be read as JSON: {error}.") from None
+        where, what = (f"{place} of {source}", "a record of JSON") if place else (source, "JSON")
+        raise InputError(f"{where} cannot be read as {what}: {error}.") from None
 
 
 def read_text(path: str | Path) -> str:
     """Read a file that is not empty."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read: it is no text, or is compressed.") from None
     if not text.strip():
         raise InputError(f"{path} is empty.")
     return text

@@ -1,8 +1,9 @@
 """Label Studio: tasks to judge drawn cases there, and its JSON export read back.
 
 Of an export are read ``id``, ``data`` and ``annotations`` of each task, and of an annotation
-``completed_by``, ``was_cancelled``, ``ground_truth``, and ``choices`` or ``number`` of the values
-in ``result``. https://labelstud.io/guide/task_format
+``completed_by``, ``was_cancelled``, ``ground_truth``, and ``choices`` of the values in ``result``.
+Numbers are not read, and tasks do not ask for them: Label Studio 1.23.2 keeps 0.01, typed into a
+number field, as 1. https://labelstud.io/guide/task_format
 """
 
 import json
@@ -12,6 +13,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from evenodds.bridges.annotations import (
+    STEPS,
     Annotation,
     Annotations,
     missing,
@@ -25,7 +27,6 @@ from evenodds.inference.cases.record import Cases, check_answers
 from evenodds.validation import join_quoted
 
 ADVICE = ": export the project as JSON, not as JSON-MIN or CSV"
-VALUES = ("choices", "number")
 
 
 def write_tasks(path: str | Path, cases: Cases, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -81,27 +82,34 @@ def labelling_config(kind: str, classes: tuple[Any, Any]) -> str:
       </Choices>
     </View>
     """
-    if check_answers(kind, "kind") == "looked-up":
-        question = "What is it truly?"
-        ask = [
-            '<Choices name="stated" toName="case" choice="single" required="true">',
-            *(f"  <Choice value={quoteattr(str(name))}/>" for name in classes),
-            "</Choices>",
-        ]
-    else:
-        question = f"How likely is this to be truly {classes[1]!r}? From 0 to 1."
-        ask = ['<Number name="stated" toName="case" min="0" max="1" step="0.01" required="true"/>']
-    header = [f"<Header value={quoteattr(question)}/>", '<Text name="case" value="$text"/>']
-    return "\n".join(["<View>", *(f"  {line}" for line in header + ask), "</View>"])
+    named = [str(name) for name in classes]
+    question, layout = "What is it truly?", ""
+    choices = [f"    <Choice value={quoteattr(name)}/>" for name in named]
+    if check_answers(kind, "kind") == "probability":
+        named = named[1:]
+        question, layout = f"How likely is this to be truly {classes[1]!r}?", ' showInline="true"'
+        choices = [f'    <Choice value="{100 * step:g}%" alias="{step:g}"/>' for step in STEPS]
+    variable = next((name for name in named if "$" in name), None)
+    if variable is not None:
+        raise InputError(
+            f"the class {variable!r} has a '$', and Label Studio shows the field of that name "
+            "instead: rename the class, or judge cases in a sheet."
+        )
+    lines = [
+        "<View>",
+        f"  <Header value={quoteattr(question)}/>",
+        '  <Text name="case" value="$text"/>',
+        f'  <Choices name="stated" toName="case" choice="single"{layout} required="true">',
+        *choices,
+        "  </Choices>",
+        "</View>",
+    ]
+    return "\n".join(lines)
 
 
 def looks_like_export(path: str | Path) -> bool:
     """Tell a list of JSON, as an export is, from a record."""
-    try:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            return file.read(1000).lstrip().startswith("[")
-    except (OSError, UnicodeDecodeError):
-        return False
+    return read_text(path).lstrip().startswith("[")
 
 
 def read(path: str | Path, *, from_name: str | None = None) -> Annotations:
@@ -117,8 +125,8 @@ def read(path: str | Path, *, from_name: str | None = None) -> Annotations:
     Returns
     -------
     Annotations
-        A skipped task has no answer; an annotation marked as ground truth is the truth, and
-        nobody's label.
+        An annotation that was skipped, or has no choice, is no answer; one that is marked as
+        ground truth is the truth, and nobody's label.
 
     Raises
     ------
@@ -149,6 +157,7 @@ def read(path: str | Path, *, from_name: str | None = None) -> Annotations:
         raise InputError(f"{source} is no list of tasks with 'annotations'{ADVICE}.")
     answers: list[Annotation] = []
     items: dict[str, Any] = {}
+    silent = ""  # where the first annotation without a choice stands that was not skipped
     for number, task in enumerate(tasks, 1):
         place = f"task {number}"
         for name, kind in (("annotations", list), ("data", dict), ("id", (int, str))):
@@ -160,8 +169,17 @@ def read(path: str | Path, *, from_name: str | None = None) -> Annotations:
                 f"{place} of {source} is one more task with the 'id' {item}: keep one."
             )
         items[item] = task["data"]
+        place = f"{place} (id {item})"
         for annotation in task["annotations"]:
             answers.append(_annotation(annotation, item, place, source, from_name))
+            if answers[-1].said is None and not annotation.get("was_cancelled"):
+                silent = silent or place
+    if silent and all(one.said is None for one in answers):
+        wanted = "" if from_name is None else f" of {from_name!r}"
+        raise InputError(
+            f"{silent} of {source} has no field 'result[].value.choices'{wanted}, and no other "
+            "annotation has it: the test needs one choice of each annotator."
+        )
     return Annotations(source=source, answers=tuple(answers), items=items)
 
 
@@ -193,37 +211,32 @@ def _annotator(user: Any, place: str, source: str) -> str:
     if isinstance(user, dict):
         user = user.get("email") or user.get("id")
     if not isinstance(user, (int, str)) or isinstance(user, bool):
-        raise InputError(missing(source, place, "annotations[].completed_by"))
+        advice = ": once an account is deleted it is empty, and needs a number"
+        raise InputError(missing(source, place, "annotations[].completed_by", advice))
     return str(user)
 
 
-def _said(result: list[Any], place: str, source: str, from_name: str | None) -> str | float:
-    """Return the only choice, or number, of an annotation."""
+def _said(result: list[Any], place: str, source: str, from_name: str | None) -> str | None:
+    """Return the only choice of an annotation; None where nothing was chosen."""
     found: list[tuple[str, Any]] = []
     for one in result:
         value = one.get("value") if isinstance(one, dict) else None
-        kind = next((kind for kind in VALUES if isinstance(value, dict) and kind in value), None)
-        control = str(one.get("from_name")) if kind else ""
-        if value and kind and from_name in (None, control):
-            found.append((control, value[kind]))
+        if isinstance(value, dict) and "choices" in value:
+            control = str(one.get("from_name"))
+            if from_name in (None, control):
+                found.append((control, value["choices"]))
     if not found:
-        wanted = "" if from_name is None else f" of {from_name!r}"
-        raise InputError(
-            f"{place} of {source} has no field 'result[].value.choices'{wanted} (nor 'number'): "
-            "the test needs one choice of each annotator."
-        )
+        return None
     if len(found) > 1:
         controls = list(dict.fromkeys(name for name, _ in found))
-        advice = f"; read one of {join_quoted(controls)} by from_name=" * (len(controls) > 1)
+        advice = f": label_studio.read(path, from_name=...) reads one of {join_quoted(controls)}"
         raise InputError(
             f"{place} of {source} has {len(found)} answers in 'result' where the test needs one"
-            f"{advice}."
+            f"{advice * (len(controls) > 1)}."
         )
     said = found[0][1]
     if isinstance(said, list) and len(said) == 1 and isinstance(said[0], str):
-        return str(said[0])
-    if isinstance(said, (int, float)) and not isinstance(said, bool):
-        return float(said)
+        return said[0]
     n_choices = len(said) if isinstance(said, list) else "no"
     raise InputError(
         f"{place} of {source} has {n_choices} choices in 'result[].value.choices' where the test "

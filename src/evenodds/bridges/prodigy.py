@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.bridges.annotations import (
+    STEPS,
     TEXT,
     Annotation,
     Annotations,
@@ -27,8 +28,6 @@ from evenodds.inference.cases.record import Cases, check_answers
 ANSWERS = ("accept", "reject", "ignore")
 ADVICE = ": export answers by prodigy db-out"
 NOBODY = "default"  # who answers where sessions have no names
-# Probabilities to choose from: finer at the ends, where a tenth is much.
-STEPS = (0.01, 0.05, *(tenth / 10 for tenth in range(1, 10)), 0.95, 0.99)
 
 
 def write_tasks(

@@ -234,6 +234,7 @@ def _has_one_truth_each(numbers: NDArray[np.int64], true: NDArray[Any]) -> bool:
     return bool(by_chance < np.log(BY_CHANCE))
 
 
+PACKED = (".gz", ".bz2", ".xz", ".zip")
 # Longer counts are slips of the key; Python itself stops reading at 4,300 digits.
 MOST_DIGITS = 100
 
@@ -342,7 +343,13 @@ def read_audit_file(
 def read_export(sources: Sequence[str]) -> Annotations | None:
     """Read an export of a labelling tool, by how its name ends; None for any other file."""
     readers = {".json": label_studio.read, ".jsonl": prodigy.read}
-    reader = readers.get(Path(sources[0]).suffix.lower()) if len(sources) == 1 else None
+    for source in sources:
+        suffix = Path(source).suffix.lower()
+        if suffix in PACKED:
+            raise InputError(f"{source} is compressed: unpack it first.")
+        if suffix in readers and len(sources) > 1:
+            raise InputError(f"{source} is an export, and exports are read one at a time.")
+    reader = readers.get(Path(sources[0]).suffix.lower())
     return None if reader is None else reader(sources[0])
 
 
@@ -352,8 +359,8 @@ def _skipped(export: Annotations) -> tuple[Diagnostic, ...]:
     if not n_skipped:
         return ()
     message = (
-        f"{n_skipped:,} of {len(export.answers):,} answers were cancelled or ignored, and count "
-        "for nothing. Where nobody could tell, an expert may name the item as a toss-up."
+        f"{n_skipped:,} of {len(export.answers):,} answers were skipped, or chose nothing, and "
+        "count for nothing. Where nobody could tell, an expert may name the item as a toss-up."
     )
     return (Diagnostic(name="skipped", message=message, concern=False),)
 

@@ -77,6 +77,7 @@ def run_cases(
     positive, from 0 to 1, or the truth where it was looked up. evenodds elicit asks the same on
     a page; evenodds line tests the answers.
     """
+    from evenodds.bridges.label_studio import labelling_config
     from evenodds.cli.classes import ClassesScored, draw_class_sheet, read_classes_scored
     from evenodds.cli.input import split_names
     from evenodds.elicit.judging import HOW, detectable, prospect_line
@@ -135,8 +136,10 @@ def run_cases(
         seed=seed,
     )
     drawn_rows = read.table.select(list(shown)).take(drawn.rows).to_pylist()
-    drawn.save(record)
     classes = (read.negative, read.positive)
+    if interface and kind is not None:
+        labelling_config(kind, classes)  # refuses some, before anything is written
+    drawn.save(record)
     todo = _write_cases(written, drawn, drawn_rows, shown, classes, sheet_format, kind)
     for path in written:
         tell(f"wrote {path}")
@@ -283,12 +286,13 @@ def run_line(
         )
         rows = replace(rows, positive=about.positive)
     read = read_scored(data, label, scores, rows, also=() if about is None else about.shown)
-    if judged is None:
-        judged = _read_sheet(answers, cases, kind, (read.negative, read.positive))
-    elif about is not None:
-        _refuse_other_data(read, about, judged, answers)
     names = split_names(expert, "--expert")
-    judged = judged if names is None else judged.of(names)
+    if judged is None:
+        judged = _read_sheet(answers, cases, kind, (read.negative, read.positive), names)
+    else:
+        if about is not None:
+            _refuse_other_data(read, about, judged, answers)
+        judged = judged if names is None else judged.of(names)
     result = judge_answers(read, judged, alternative=alternative, shared_tolerance=shared_tolerance)
     # A sheet of probabilities does not say of which class they are.
     unsaid = about is None and judged.kind == "probability"
@@ -463,16 +467,20 @@ def _read_page(answers: Path, cases: Path | None, kind: str | None) -> "JudgedCa
 
 
 def _read_sheet(
-    answers: Path, cases: Path | None, kind: Any, classes: tuple[Any, Any]
+    answers: Path,
+    cases: Path | None,
+    kind: Any,
+    classes: tuple[Any, Any],
+    experts: tuple[str, ...] | None,
 ) -> "JudgedCases":
-    """Return what a table of answers or an export says, by the draw beside it."""
+    """Return what experts say in a table or an export, by the draw beside it."""
     from evenodds.cli.input import read_export
     from evenodds.inference.cases.judged import read_sheet
 
     drawn, export = _read_draw(answers, cases, kind), read_export([str(answers)])
     if export is not None:
-        return export.judged(drawn, kind=kind, classes=classes)
-    return read_sheet(answers, drawn, kind, classes)
+        return export.judged(drawn, kind=kind, classes=classes, experts=experts)
+    return read_sheet(answers, drawn, kind, classes, experts)
 
 
 def _read_draw(answers: Path, cases: Path | None, kind: Any) -> "Cases":

@@ -77,6 +77,11 @@ def test_the_audit_is_what_the_tests_take():
         ([("a", "ada*", "x")], {}, "holds the truth and no given label beside it"),
         ([("a", "ada*", "x"), ("b", "bob", "x")], {}, "no label of an item whose truth is known"),
         ([("a", "ada*", "x"), ("a", "bob*", "y")], {}, "task 2 of export has two truths, 'x' and"),
+        (
+            [("a", "ada*", "x"), ("b", "ada", "x"), ("a", "bob", "x")],
+            {},
+            "by 'ada' that are marked .* in task 1, and others that are not, as in task 2: where",
+        ),
         ([("a", "ada", "x")], {"truth": "Ada"}, "no answers by 'Ada'; did you mean 'ada'"),
         ([("a", "ada", "x")], {"given": "judge"}, "item a of export has no field 'judge'"),
         (
@@ -96,6 +101,16 @@ def test_two_answers_by_one_annotator_about_one_item_are_refused():
         told(("a", "ada", "x"), ("a", "ada", "y"))
 
 
+def test_who_skipped_an_item_may_answer_it_later():
+    both = told(("a", "ada", None), ("a", "ada", "x"), ("a", "eve*", "x"))
+    assert both.audit().given.tolist() == ["x"]
+
+
+def test_one_account_may_give_a_label_and_look_the_truth_up():
+    both = told(("a", "ada", "x"), ("a", "ada*", "y"), ("b", "ada", "x"))
+    assert both.audit().true.tolist() == ["y"]
+
+
 def test_no_answers_are_refused():
     with pytest.raises(eo.InputError, match="export holds no answers yet"):
         told()
@@ -113,7 +128,7 @@ def of_cases(cases, said, who=lambda number: "ada", draw=True):
 def test_answers_come_in_the_order_of_the_draw(drawn):
     *_, cases = drawn
     said = np.linspace(0.1, 0.9, 40).tolist()
-    judged = of_cases(cases, said).judged(cases, kind="probability", classes=CLASSES)
+    judged = of_cases(cases, [*map(str, said)]).judged(cases, kind="probability", classes=CLASSES)
     assert judged.stated[:, 0].tolist() == said
     assert judged.experts == ("ada",)
 
@@ -156,6 +171,18 @@ def test_annotators_of_the_same_cases_have_a_column_each(drawn):
     judged = both.judged(cases, kind="looked-up", classes=CLASSES)
     assert judged.experts == ("a", "b")
     assert judged.stated.shape == (40, 2)
+
+
+def test_an_annotator_of_some_cases_in_between_may_be_left_out(drawn):
+    *_, cases = drawn
+    ada, bob = (of_cases(cases, ["ill"] * 40, who=lambda number, who=who: who) for who in "ab")
+    both = replace(ada, answers=(*ada.answers, *bob.answers[10:20]))
+    with pytest.raises(eo.InputError, match="'b' has no answer for row"):
+        both.judged(cases, kind="looked-up", classes=CLASSES)
+    judged = both.judged(cases, kind="looked-up", classes=CLASSES, experts=["a"])
+    assert judged.n_answers == {"a": 40}
+    with pytest.raises(eo.InputError, match="export has no answers by 'c'; answers are by 'a' and"):
+        both.judged(cases, kind="looked-up", classes=CLASSES, experts=["c"])
 
 
 def test_tasks_without_a_draw_are_taken_by_their_rows(drawn):

@@ -74,11 +74,30 @@ def test_tasks_hide_label_and_score(drawn, tmp_path):
 def test_the_interface_is_xml_with_any_names(kind):
     classes = ("a<b", 'he said "ill" & left')
     view = ET.fromstring(label_studio.labelling_config(kind, classes))
-    control = view.find("Choices" if kind == "looked-up" else "Number")
+    control = view.find("Choices")
     assert control.get("toName") == view.find("Text").get("name")
     assert view.find("Text").get("value") == "$text"
     if kind == "looked-up":
         assert [one.get("value") for one in control] == [*classes]
+    else:
+        assert [float(one.get("alias")) for one in control] == pytest.approx(
+            [float(one.get("value").rstrip("%")) / 100 for one in control]
+        )
+
+
+@pytest.mark.parametrize("kind", ["looked-up", "probability"])
+def test_a_class_that_label_studio_would_take_for_a_field_is_refused(kind):
+    with pytest.raises(eo.InputError, match=r"the class '\$10' has a '\$', and Label Studio shows"):
+        label_studio.labelling_config(kind, ("5", "$10"))
+    assert "5%" in label_studio.labelling_config("probability", ("$5", "10"))
+
+
+def test_an_annotation_without_a_choice_is_no_answer(write):
+    comment = {"from_name": "why", "type": "textarea", "value": {"text": ["cannot tell"]}}
+    without = [annotation(1, "x", result=[]), annotation(2, "x", result=[comment])]
+    read = label_studio.read(write([task(1, [*without, annotation(3, "ill")])]))
+    assert [one.said for one in read.answers] == [None, None, "ill"]
+    assert len(read.skipped) == 2
 
 
 def one(**change):
@@ -109,7 +128,10 @@ def one(**change):
         ([task(1, []), task(1, [])], "task 2 of .* is one more task with the 'id' 1: keep one"),
         ([task(1, [1001])], r"no field 'annotations\[\].result'"),
         (one(result=None), r"no field 'annotations\[\].result'"),
-        (one(completed_by=None), r"no field 'annotations\[\].completed_by'"),
+        (
+            one(completed_by=None),
+            r"no field 'annotations\[\].completed_by': once an account is del",
+        ),
         (one(completed_by={}), r"no field 'annotations\[\].completed_by'"),
         (one(was_cancelled="no"), r"has 'no' as 'annotations\[\].was_cancelled'"),
         (one(ground_truth=1), r"has 1 as 'annotations\[\].ground_truth'"),
@@ -121,9 +143,15 @@ def one(**change):
         (one(result=[{"value": {"choices": ["a", "b"]}}]), "has 2 choices in 'result"),
         (one(result=[{"value": {"choices": "ill"}}]), "has no choices in"),
         (one(result=[{"value": {"choices": [1]}}]), "has 1 choices in"),
-        (one(result=[{"value": {"number": True}}]), "has no choices in"),
+        (
+            one(result=[{"value": {"number": 1}}]),
+            r"task 1 \(id 1\) of .*no field 'result\[\].value",
+        ),
         (one(result=[choice("a"), choice("b")]), "has 2 answers in 'result' where .* needs one.$"),
-        (one(result=[choice("a"), choice("b", "c")]), "read one of 'stated' and 'c' by from_name="),
+        (
+            one(result=[choice("a"), choice("b", "c")]),
+            r"from_name=...\) reads one of 'stated' and 'c'",
+        ),
         ([task(1, [annotation(1, "a"), annotation(1, "b")])], "one more answer by '1' about 1"),
     ],
 )

@@ -101,7 +101,7 @@ OPTIONS = [{"id": "A"}]
     [
         ("", "is empty"),
         ("\n\n", "is empty"),
-        ("{]", "line 1 of .* cannot be read as JSON"),
+        ("{]", "line 1 of .* cannot be read as a record of JSON: "),
         (json.dumps(line(1, "accept", label="A")) + "\nnot json", "line 2 of .* cannot be read as"),
         ("[]", "line 1 of .* has no field 'answer': export answers by prodigy db-out"),
         ("7", "line 1 of .* has no field 'answer'"),

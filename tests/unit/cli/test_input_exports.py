@@ -90,7 +90,7 @@ def test_label_studio_from_tasks_to_an_audit(cases, judge, world, tmp_path):
 def test_label_studio_from_tasks_to_a_line(cases, judge, world, tmp_path):
     _, chance, _, given, scores = world
     assert cases("label-studio", "--kind probability").exit_code == 0
-    assert "<Number " in (tmp_path / "tasks.xml").read_text()
+    assert '<Choice value="5%" alias="0.05"/>' in (tmp_path / "tasks.xml").read_text()
     export = label_studio(tmp_path, lambda row: round(float(chance[row]), 2))
     found = judge(export, "--cases", tmp_path / "tasks.cases.json", "--kind probability")
     drawn = eo.Cases.read(tmp_path / "tasks.cases.json")
@@ -133,6 +133,12 @@ def test_an_expert_of_an_export_may_be_left_out(cases, judge, world, tmp_path):
     both = judge(export, *named)
     assert both.exit_code == 2
     assert "raters are divided evenly over case 3" in both.stderr
+    save(
+        export,
+        [{**one, "annotations": one["annotations"][: 2 - n % 2]} for n, one in enumerate(tasks)],
+    )
+    assert "'8' has no answer for row" in judge(export, *named).stderr
+    assert json.loads(judge(export, *named, "--expert 7").stdout)["pvalue"] == found["pvalue"]
 
 
 @pytest.mark.parametrize(
@@ -151,6 +157,17 @@ def test_tasks_that_cannot_be_written_leave_no_file(cases, tmp_path, tool, more,
     assert message in " ".join((found.stderr + str(found.exception)).split())
 
 
+def test_a_class_with_a_dollar_sign_leaves_no_file(command, tmp_path):
+    wages = pd.DataFrame({"pay": ["$5", "$10"] * 100, "job": "x", "score": np.linspace(0, 1, 200)})
+    wages.to_csv(tmp_path / "wages.csv", index=False)
+    found = command(
+        "cases", tmp_path / "wages.csv", "--label pay --scores score --format label-studio",
+        "--kind looked-up --out", tmp_path / "tasks.json",
+    )  # fmt: skip
+    assert (found.exit_code, len([*tmp_path.iterdir()])) == (2, 1)
+    assert "the class '$10' has a '$'" in found.stderr
+
+
 def test_tasks_that_may_be_in_use_are_not_overwritten(cases):
     assert cases("label-studio", "--kind looked-up").exit_code == 0
     found = cases("label-studio", "--kind looked-up")
@@ -162,7 +179,11 @@ def test_tasks_that_may_be_in_use_are_not_overwritten(cases):
     [
         (None, "--kind looked-up", "--cases is missing: name the draw"),
         (None, "--cases tasks.cases.json", "--kind is missing"),
-        (lambda one: one["data"].pop("row"), "", "item 1 of export.json has no field 'row'"),
+        (
+            lambda one: one["data"].pop("row"),
+            "",
+            "has no field 'row'; tasks that evenodds cases wrote",
+        ),
         (lambda one: one["data"].update(row=1999), "", "row 1999, which was not drawn"),
         (lambda one: one["data"].update(draw="x"), "", "was drawn from other scores"),
         (

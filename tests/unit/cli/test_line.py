@@ -186,6 +186,10 @@ def test_two_experts_are_two_columns_and_one_may_be_left_out(world, sheet, fille
     ]
     alone = json.loads(line(path, "--format", "json", "--expert", "stated").stdout)
     assert (alone["n_experts"], alone["n_cases"]) == (1, 60)
+    gaps = filled(said, stated_bob=np.where(np.arange(60) % 2, said, np.nan))
+    assert "'bob' has no answer for row" in line(gaps).stderr
+    assert json.loads(line(gaps, "--format", "json", "--expert", "stated").stdout) == alone
+    assert "no answers are by 'eve'" in line(gaps, "--expert", "eve").stderr
 
 
 def test_several_who_looked_up_are_read_by_their_majority(world, sheet, filled, line):

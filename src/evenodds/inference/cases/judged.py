@@ -135,9 +135,7 @@ class JudgedCases:
 
     def of(self, experts: Sequence[str]) -> "JudgedCases":
         """Return the answers of some experts."""
-        for name in experts:
-            if name not in self.experts:
-                raise InputError(f"no answers are by {name!r}; {experts_near(name, self.experts)}")
+        _check_experts(experts, self.experts)
         kept = [self.experts.index(name) for name in experts]
         return replace(self, experts=tuple(experts), stated=self.stated[..., kept])
 
@@ -245,13 +243,23 @@ def _vector(size: int, said: Any) -> tuple[float, ...]:
     return chances
 
 
+def _check_experts(names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise InputError(f"no answers are by {name!r}; {experts_near(name, known)}")
+
+
 def experts_near(name: str, experts: Sequence[str]) -> str:
     """Say whose answers there are, where somebody has none."""
     return near_misses(name, experts).replace("the columns are", "answers are by")
 
 
 def read_sheet(
-    path: str | Path, cases: Cases, kind: Answers, classes: tuple[Any, Any]
+    path: str | Path,
+    cases: Cases,
+    kind: Answers,
+    classes: tuple[Any, Any],
+    experts: Sequence[str] | None = None,
 ) -> JudgedCases:
     """Read answers from a table: a column ``row``, and ``stated`` or ``stated_NAME`` an expert.
 
@@ -261,6 +269,8 @@ def read_sheet(
     mixed: set[str] = set()
 
     def choose(names: tuple[str, ...]) -> tuple[str, ...]:
+        if {"annotation_id", "lead_time", "draw"} <= {*names}:  # its rows are counted from 0
+            raise InputError(f"{path} is a CSV export of Label Studio: export the project as JSON.")
         check_column(ROW, names, path, why=" to say which row an answer is about")
         wanted = tuple(name for name in names if name.lower().startswith(STATED))
         if not wanted:
@@ -276,6 +286,10 @@ def read_sheet(
         for name in table.column_names
         if name.lower().startswith(STATED)
     ]
+    if experts is not None:
+        known = {said.expert: said for said in columns}
+        _check_experts(experts, tuple(known))
+        columns = [known[name] for name in experts]
     return judged_of(
         path,
         table[ROW].to_pylist(),

@@ -126,7 +126,8 @@ class Cases:
         optional = {"given_hash", "n_classes"}
         if not isinstance(record, dict) or set(record) | optional != wanted:
             raise InputError(
-                f"{name} is no record of cases: choose_cases(...).save(path) writes one."
+                f"{name} is no record of cases: evenodds cases or choose_cases(...).save(path) "
+                "writes one."
             )
         if record["schema_version"] != SCHEMA_VERSION:
             raise InputError(
