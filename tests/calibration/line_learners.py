@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from scipy import stats
@@ -138,6 +138,7 @@ class LearnerCell:
         return result.statistic, missed, result.asymmetry, line
 
 
+@cache
 def shift_for(world: Callable[[Array], Array], n_columns: int, share: float) -> float:
     """Return what makes this share of a world positive."""
     index = world(np.random.default_rng(0).normal(size=(20_000, n_columns)))
