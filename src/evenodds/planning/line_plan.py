@@ -291,6 +291,8 @@ def _harder(question: _Question, n_cases: int, power: float, rate: float) -> Cla
         def excess(size: float, sign: int = sign) -> float:
             return question.power(leaning(rate, sign * size), n_cases) - power
 
+        if found and excess(abs(found[0].asymmetry)) >= 0:
+            continue  # this direction is the easier one
         size = first_reached(excess, sizes, PRECISION)
         if size is None:
             raise InputError(
