@@ -284,7 +284,7 @@ def _possible(n_cases: int, n_rows: int) -> int:
 
 def _harder(question: _Question, n_cases: int, power: float, rate: float) -> ClassConditionalNoise:
     """Return the smallest asymmetry that is found, in the direction that is harder to find."""
-    found = []
+    found: list[ClassConditionalNoise] = []
     sizes = [size for size in ASYMMETRIES_TRIED if 2 * rate + size < 1]
     for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]:
 

@@ -114,7 +114,7 @@ def asymmetry_for(
             f"{'' if question.method.name == 'boundary' else ': use method boundary'}."
         )
     sizes = [size for size in ASYMMETRIES_TRIED if 2 * rate + size < 1]
-    found = []
+    found: list[float] = []
     for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]:
 
         def excess(size: float, sign: int = sign) -> float:
