@@ -4,6 +4,7 @@ BIN := .venv/bin
 SHELL := bash
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+unexport PYTHONDONTWRITEBYTECODE  # tests start Python hundreds of times, and would compile it anew
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-floors lint docs bench bench-data bench-device fuzz calibration signals clean

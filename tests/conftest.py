@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import signal
 
 
@@ -11,3 +12,12 @@ def pytest_configure():
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_finish():
+    """Leave what stays to the end, all tests and libraries, out of collections of garbage.
+
+    They would be walked through again by every one; a library has one in each of its calls.
+    """
+    gc.collect()
+    gc.freeze()

@@ -284,13 +284,15 @@ def _possible(n_cases: int, n_rows: int) -> int:
 
 def _harder(question: _Question, n_cases: int, power: float, rate: float) -> ClassConditionalNoise:
     """Return the smallest asymmetry that is found, in the direction that is harder to find."""
-    found = []
+    found: list[ClassConditionalNoise] = []
     sizes = [size for size in ASYMMETRIES_TRIED if 2 * rate + size < 1]
     for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]:
 
         def excess(size: float, sign: int = sign) -> float:
             return question.power(leaning(rate, sign * size), n_cases) - power
 
+        if found and excess(abs(found[0].asymmetry)) >= 0:
+            continue  # this direction is the easier one
         size = first_reached(excess, sizes, PRECISION)
         if size is None:
             raise InputError(

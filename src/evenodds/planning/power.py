@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, NoReturn, TypeVar, Unpack
 
 import numpy as np
@@ -44,10 +45,10 @@ def first_reached(
     excess: Callable[[float], float], tried: Sequence[float], precision: float
 ) -> float | None:
     """Return where a rising function first reaches 0, to this precision; None if nowhere."""
-    low = tried[0]
+    low, known = tried[0], cache(excess)  # the search begins with both ends again
     for high in tried:
-        if excess(high) >= 0:
-            return float(brentq(excess, low, high, xtol=precision)) if low < high else high
+        if known(high) >= 0:
+            return float(brentq(known, low, high, xtol=precision)) if low < high else high
         low = high
     return None
 
@@ -113,12 +114,14 @@ def asymmetry_for(
             f"{'' if question.method.name == 'boundary' else ': use method boundary'}."
         )
     sizes = [size for size in ASYMMETRIES_TRIED if 2 * rate + size < 1]
-    found = []
+    found: list[float] = []
     for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]:
 
         def excess(size: float, sign: int = sign) -> float:
             return question.power(leaning(rate, sign * size), n_rows, k) - wanted
 
+        if found and excess(abs(found[0])) >= 0:
+            continue  # this direction is the easier one
         size = first_reached(excess, sizes, ASYMMETRY_PRECISION)
         if size is None:
             more, less = ("negatives", "positives") if sign > 0 else ("positives", "negatives")

@@ -1,27 +1,18 @@
 """`evenodds test --flips`, with the bundled data whose truth is known."""
 
 import csv
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from evenodds.simulation import worlds
 
-COMMAND = Path(sys.executable).parent / "evenodds"
-INPUTS = [worlds.PATIENTS, "--label", worlds.LABEL, "--anchors", worlds.TOSS_UPS]
-
-
-def _run(*options):
-    arguments = [str(part) for part in (COMMAND, "test", *INPUTS, *options)]
-    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+INPUTS = ["test", worlds.PATIENTS, "--label", worlds.LABEL, "--anchors", worlds.TOSS_UPS]
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
+def written(tmp_path_factory, shell):
     path = tmp_path_factory.mktemp("flips") / "flips.csv"
-    assert _run("--flips", path).returncode == 0
+    assert shell(*INPUTS, "--flips", path).returncode == 0
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
@@ -48,18 +39,18 @@ def test_the_class_that_loses_labels_heads_the_list(written):
         (["--flips", "x.csv", "--method", "wald"], "which --method wald does not estimate"),
     ],
 )
-def test_a_file_that_must_not_be_written_is_refused(options, message):
-    done = _run(*options)
-    assert (done.returncode, done.stdout) == (2, "")
+def test_a_file_that_must_not_be_written_is_refused(command, options, message):
+    done = command(*INPUTS, *options)
+    assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
 
 
-def test_a_label_that_a_spreadsheet_would_run_is_escaped(tmp_path):
+def test_a_label_that_a_spreadsheet_would_run_is_escaped(command, tmp_path):
     rows = worlds.PATIENTS.read_text().replace("healthy", "=well").replace("ill", "-1")
     (tmp_path / "rows.csv").write_text(rows)
     line = ["test", tmp_path / "rows.csv", "--label", worlds.LABEL, "--positive", "-1"]
     outputs = ["--anchors", worlds.TOSS_UPS, "--flips", tmp_path / "flips.csv"]
-    done = subprocess.run([COMMAND, *map(str, [*line, *outputs])], check=False)
+    done = command(*line, *outputs)
     with (tmp_path / "flips.csv").open(newline="") as file:
         labels = {row["label"] for row in csv.DictReader(file)}
-    assert (done.returncode, labels) == (0, {"'=well", "-1"})
+    assert (done.exit_code, labels) == (0, {"'=well", "-1"})

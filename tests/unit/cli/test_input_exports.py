@@ -1,6 +1,7 @@
 """Label Studio and Prodigy on the command line: tasks out, answers in, audits of annotators."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -28,20 +29,28 @@ def world(tmp_path_factory):
     return folder, chance, true, given, scores
 
 
+def draw(command, folder, tool, out, *more):
+    """Draw cases of the rows in a folder for a tool."""
+    arguments = ["cases", folder / "rows.csv", "--label scan --scores", folder / "s.parquet"]
+    return command(*arguments, "--format", tool, "--out", out, *more)
+
+
 @pytest.fixture
 def cases(command, world, tmp_path):
     """Return a function that draws cases for a tool."""
 
     def run(tool, *more, out="tasks.json"):
-        arguments = [
-            "cases",
-            world[0] / "rows.csv",
-            "--label scan --scores",
-            world[0] / "s.parquet",
-        ]
-        return command(*arguments, "--format", tool, "--out", tmp_path / out, *more)
+        return draw(command, world[0], tool, tmp_path / out, *more)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def tasks_for_label_studio(command, world, tmp_path_factory):
+    """Return a folder with tasks whose answers are looked up."""
+    folder = tmp_path_factory.mktemp("tasks")
+    draw(command, world[0], "label-studio", folder / "tasks.json", "--kind looked-up")
+    return folder
 
 
 @pytest.fixture
@@ -205,11 +214,11 @@ def test_tasks_that_may_be_in_use_are_not_overwritten(cases):
     ],
 )
 def test_exports_that_cannot_be_used_are_refused(
-    cases, judge, world, tmp_path, monkeypatch, spoil, more, message
+    tasks_for_label_studio, judge, world, tmp_path, monkeypatch, spoil, more, message
 ):
     true = world[2]
+    shutil.copytree(tasks_for_label_studio, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    cases("label-studio", "--kind looked-up")
     export = label_studio(tmp_path, lambda row: CLASSES[true[row]])
     if spoil is not None:
         tasks = json.loads(export.read_text())

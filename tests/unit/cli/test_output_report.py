@@ -49,22 +49,22 @@ def test_rows_left_out_are_noted(command, files, tmp_path):
         ("/", "name a file in a folder that exists"),
     ],
 )
-def test_a_file_that_must_not_be_written_is_refused_before_the_test(shell, path, message):
-    done = shell(INPUTS, "--report", path)
-    assert (done.returncode, done.stdout) == (2, "")
+def test_a_file_that_must_not_be_written_is_refused_before_the_test(command, path, message):
+    done = command(INPUTS, "--report", path)
+    assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
 
 
-def test_a_report_cannot_take_the_place_of_the_flips(shell, tmp_path):
-    done = shell(INPUTS, f"--flips {tmp_path}/a --report {tmp_path}/a")
-    assert done.returncode == 2
+def test_a_report_cannot_take_the_place_of_the_flips(command, tmp_path):
+    done = command(INPUTS, f"--flips {tmp_path}/a --report {tmp_path}/a")
+    assert done.exit_code == 2
     assert "would overwrite" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(shell, tmp_path):
+def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(command, tmp_path):
     """A name too long passes the first look and fails when the file is made."""
-    done = shell(INPUTS, f"--report {tmp_path}/{'a' * 300}.html")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = command(INPUTS, f"--report {tmp_path}/{'a' * 300}.html")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert "cannot be written: File name too long." in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 from statsmodels.stats.multitest import multipletests
@@ -10,7 +10,6 @@ from evenodds.inference.multiplicity import benjamini_hochberg, holm
 some_pvalues = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-@settings(max_examples=20)  # statsmodels takes its time
 @given(some_pvalues)
 def test_holm_agrees_with_statsmodels(pvalues):
     expected = multipletests(pvalues, method="holm")[1]

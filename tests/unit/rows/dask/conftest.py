@@ -35,7 +35,7 @@ def start_cluster():
     return started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # at rest it takes a tenth of a core
 def two_workers(start_cluster):
     with start_cluster(2) as client:
         yield client
