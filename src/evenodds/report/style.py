@@ -15,10 +15,8 @@ from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 import matplotlib.style
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from evenodds.files import whole_file
@@ -112,14 +110,6 @@ def in_house_style(draw: Callable[P, R]) -> Callable[P, R]:
 
 class ShownFigure(Figure):
     """A figure that a notebook shows without any magic."""
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Draw; where a figure is being saved, matplotlib first draws it for its layout alone."""
-        engine = self.get_layout_engine()
-        if self.canvas.is_saving() and isinstance(engine, ConstrainedLayoutEngine):
-            engine.execute(self)
-        else:
-            super().draw(renderer)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         """Return the picture, sharp on screens of twice the usual density, and its size."""
