@@ -271,12 +271,11 @@ def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = No
         # The last slope allowed is tried once the rise points there.
         ahead = np.where(inside, ahead, np.where(ahead >= most, most, (low + high) / 2))
         ahead = np.where((slope == most) & (lines.rise >= 0), most, ahead)
-        step = ahead - slope
-        if (np.where((ahead == most) & (step != 0), 1.0, np.abs(step)) < PRECISE).all():
+        step, slope = ahead - slope, ahead
+        shares = lines.followed(step)
+        if np.abs(step).max() < PRECISE:
             break
-        slope, shares = ahead, lines.followed(step)
-    else:
-        lines = Lines.at(strata, slope, delta, start=shares)
+    lines = Lines.at(strata, slope, delta, start=shares)
     # On its bound the slope goes along with the asymmetry.
     along = np.where(slope == most, np.maximum(lines.rise, 0) * np.sign(delta), 0.0)
     return LineFit(lines.log_likelihood, slope, lines.shares, lines.score - along)
