@@ -24,6 +24,10 @@ WIDEST = 0.97
 # Slopes tried before the search (roughly), and steps of a search.
 SLOPES, MOST_STEPS = 9, 40
 ROUGH, PRECISE = 1e-3, 1e-9
+# A score is zero below this part of what it is beside the best of a grid.
+STEEP = 1e-3
+# Shares start at least this part of the way from a bound to what was stated.
+INSIDE = 1e-3
 # Asymmetries tried before the search for the best.
 ASYMMETRIES = 17
 # Statements as sure as this still vary by what nobody states.
@@ -262,14 +266,16 @@ def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = No
     else:
         slope, shares = np.clip(near.slope, LEAST_SLOPE, most), near.shares
         low, high = np.full(delta.shape, LEAST_SLOPE), most
+    at_last = np.zeros(delta.shape, dtype=bool)
     for _ in range(MOST_STEPS):
         lines = Lines.at(strata, slope, delta, start=shares)
         low = np.where(lines.rise > 0, slope, low)
         high = np.where(lines.rise > 0, high, slope)
         ahead = slope + lines.rise / np.maximum(lines.bend, NOTHING)
-        inside = (ahead >= low) & (ahead <= high)
-        # The last slope allowed is tried once the rise points there.
-        ahead = np.where(inside, ahead, np.where(ahead >= most, most, (low + high) / 2))
+        # The last slope allowed is tried once, if the rise points there.
+        at_last |= slope == most
+        beyond = np.where((ahead >= most) & ~at_last, most, (low + high) / 2)
+        ahead = np.where((ahead >= low) & (ahead <= high), ahead, beyond)
         ahead = np.where((slope == most) & (lines.rise >= 0), most, ahead)
         step, slope = ahead - slope, ahead
         shares = lines.followed(step)
@@ -327,7 +333,9 @@ class Lines:
         trust = 1 / strata.dispersion
         shape = np.broadcast_shapes(slope.shape, n.shape)
         below, above = np.zeros(shape), np.ones(shape)
-        share = np.broadcast_to((stated + 0.5) / (judged + 1), shape) if start is None else start
+        said = np.broadcast_to((stated + 0.5) / (judged + 1), shape)
+        # Newton steps away from a bound would only ever double: they start well inside.
+        share = said if start is None else np.clip(start, said * INSIDE, 1 - (1 - said) * INSIDE)
         # Where all statements are 0 (or 1) and labels do not object, so is the share.
         least, last = np.clip(low_end, NOTHING, 1), np.clip(low_end + slope, 0, 1 - 1e-16)
         rise_low = slope * (positive / least - (n - positive) / (1 - least)) - trust * judged
@@ -397,6 +405,51 @@ def leverages(
 
 
 @dataclass(frozen=True, slots=True)
+class Ends:
+    """Two asymmetries with the best between them, and how the log-likelihood rises and falls."""
+
+    low: FloatArray
+    high: FloatArray
+    rise: FloatArray
+    fall: FloatArray
+
+    @classmethod
+    def of(cls, tried: FloatArray, fits: LineFit) -> tuple["Ends", LineFit]:
+        """Return the neighbours of the best of a grid, and the line at that."""
+        best = np.clip(fits.log_likelihood.argmax(axis=-1), 1, ASYMMETRIES - 2)[..., None]
+        tried = np.broadcast_to(tried, fits.score.shape)
+        low, high, rise, fall = (
+            np.take_along_axis(values, best + side, axis=-1)
+            for values in (tried, fits.score)
+            for side in (-1, 1)
+        )
+        return cls(low, high, np.maximum(rise, 0), np.minimum(fall, 0)), fits.at(best)
+
+
+def _best_between(strata: Strata, ends: Ends, near: LineFit | None) -> tuple[FloatArray, LineFit]:
+    """Return where the score is zero, and the line there.
+
+    By chords, of which the end that stays is halved (the Illinois rule); each line starts from
+    the one before, if there is one near.
+    """
+    low, high, rise, fall = ends.low, ends.high, ends.rise, ends.fall
+    best, moved_low = np.full(low.shape, np.inf), np.zeros(low.shape)
+    follow = near is not None
+    for _ in range(MOST_STEPS):
+        last, best = best, low + rise / np.maximum(rise - fall, NOTHING) * (high - low)
+        if np.abs(best - last).max() < PRECISE:
+            break
+        near = fit_lines(strata, best, near if follow else None)
+        score = near.score
+        rises, again = score > 0, moved_low == np.where(score > 0, 1, -1)
+        kept = np.where(again, 0.5, 1.0)
+        rise, fall = np.where(rises, score, rise * kept), np.where(rises, fall * kept, score)
+        low, high = np.where(rises, best, low), np.where(rises, high, best)
+        moved_low = np.where(rises, 1, -1)
+    return best, fit_lines(strata, best, near if follow else None)
+
+
+@dataclass(frozen=True, slots=True)
 class LineStatistic:
     """z(Delta_0) of the line: the signed root of the likelihood's drop, on a normal scale.
 
@@ -414,28 +467,20 @@ class LineStatistic:
     def of(cls, strata: Strata, shared_tolerance: float = 0.0) -> "LineStatistic":
         """Find the best asymmetry: around the best of a grid, where the score is zero.
 
-        By chords, of which the end that stays is halved (the Illinois rule).
+        A search that goes from line to line may follow one that is not the most likely. It then
+        ends where the score is not zero, or below the grid, and starts anew without such help, on
+        a finer grid.
         """
         tried = np.linspace(-WIDEST, WIDEST, ASYMMETRIES)
         fits = fit_lines(strata, tried)
-        place = np.clip(fits.log_likelihood.argmax(axis=-1), 1, ASYMMETRIES - 2)[..., None]
-        low, high = tried[place - 1], tried[place + 1]
-        rise = np.maximum(np.take_along_axis(fits.score, place - 1, axis=-1), 0)
-        fall = np.minimum(np.take_along_axis(fits.score, place + 1, axis=-1), 0)
-        near = fits.at(place)
-        best, moved_low = np.full(low.shape, np.inf), np.zeros(low.shape)
-        for _ in range(MOST_STEPS):
-            last, best = best, low + rise / np.maximum(rise - fall, NOTHING) * (high - low)
-            if np.abs(best - last).max() < PRECISE:
-                break
-            near = fit_lines(strata, best, near)
-            score = near.score
-            rises, again = score > 0, moved_low == np.where(score > 0, 1, -1)
-            kept = np.where(again, 0.5, 1.0)
-            rise, fall = np.where(rises, score, rise * kept), np.where(rises, fall * kept, score)
-            low, high = np.where(rises, best, low), np.where(rises, high, best)
-            moved_low = np.where(rises, 1, -1)
-        return cls(strata, shared_tolerance, fit_lines(strata, best, near), best[..., 0])
+        ends, nearest = Ends.of(tried, fits)
+        best, near = _best_between(strata, ends, nearest)
+        steep = np.abs(near.score) > STEEP * np.maximum(ends.rise, -ends.fall)
+        if (steep | (near.log_likelihood < fits.log_likelihood.max(axis=-1, keepdims=True))).any():
+            tried = np.linspace(ends.low[..., 0], ends.high[..., 0], ASYMMETRIES, axis=-1)
+            ends, _ = Ends.of(tried, fit_lines(strata, tried))
+            best, near = _best_between(strata, ends, None)
+        return cls(strata, shared_tolerance, near, best[..., 0])
 
     @property
     def estimate(self) -> float:

@@ -10,6 +10,7 @@ from scipy.stats import f, t
 
 from evenodds.inference.cases.line_fit import (
     GroupedRows,
+    Lines,
     LineStatistic,
     Regressed,
     Strata,
@@ -83,6 +84,39 @@ def test_the_estimate_is_where_the_likelihood_is_largest(seed):
     statistic = LineStatistic.of(strata)
     across = np.linspace(-0.9, 0.9, 181)
     assert statistic.best.log_likelihood[0] >= fit_lines(strata, across).log_likelihood.max() - 1e-6
+
+
+def sure_in_some(rng):
+    """Strata of which some have only noes or only yeses: shares then sit on their bounds."""
+    size = int(rng.integers(3, 9))
+    n, judged = rng.integers(20, 3000, size), rng.integers(5, 20, size).astype(float)
+    shares, (alpha, beta) = rng.beta(0.5, 0.5, size), rng.uniform(0, 0.35, 2)
+    positive = rng.binomial(n, beta + (1 - alpha - beta) * shares).astype(float)
+    stated = np.clip(judged * shares * rng.uniform(0.7, 1.3, size), 0, judged)
+    stated = np.where(shares < 0.1, 0, np.where(shares > 0.9, judged, stated))
+    return Strata(n.astype(float), positive, judged, stated, rng.uniform(0.05, 1, size), np.inf)
+
+
+def test_no_slope_is_better_where_experts_are_sure():
+    """A share that leaves its bound gets away from it, and the slope does not go in circles."""
+    rng, asymmetries = np.random.default_rng(5), np.linspace(-0.3, 0.3, 13)
+    slopes = 1e-3 + (1 - np.abs(asymmetries) - 1e-3)[:, None] * np.linspace(0, 1, 301)
+    n, positive = np.array([112.0, 2465.0, 668.0, 2838.0]), np.array([1.0, 32.0, 184.0, 2086.0])
+    stated = np.array([0.0, 0.0, 2.46, 7.97])
+    known = Strata(n, positive, np.full(4, 10.0), stated, np.full(4, 0.4), np.inf)
+    for strata in (known, *(sure_in_some(rng) for _ in range(120))):
+        found = fit_lines(strata, asymmetries).log_likelihood
+        tried = Lines.at(strata, slopes, asymmetries[:, None]).log_likelihood.max(axis=-1)
+        near = tried > tried.max() - 20  # where a test looks; elsewhere any z will do
+        assert (found - tried)[near].min() > -0.2
+
+
+def test_the_best_asymmetry_is_found_where_experts_are_sure():
+    rng, across = np.random.default_rng(0), np.linspace(-0.97, 0.97, 195)
+    for _ in range(250):
+        strata = sure_in_some(rng)
+        best = LineStatistic.of(strata).best.log_likelihood[0]
+        assert best > fit_lines(strata, across).log_likelihood.max() - 1e-3
 
 
 @pytest.mark.parametrize("seed", range(5))
