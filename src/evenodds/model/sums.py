@@ -255,7 +255,7 @@ class WeightedGram:
 
     def total(self) -> FloatArray:
         """Return the full symmetric matrix, intercept first."""
-        self._scratch = self._scratch[:0].copy()
+        self._scratch = self._scratch[:0].copy()  # its memory is wanted for the matrix
         n_parameters = len(self._border) + 1
         full = np.empty((n_parameters, n_parameters))
         full[0, 0] = self._weight

@@ -10,7 +10,12 @@ from scipy.special import ndtr, stdtrit
 
 from evenodds.errors import InputError
 from evenodds.inference.cases.choose import FEWEST_CASES, choose_cases
-from evenodds.inference.cases.line_fit import LEAST_DISPERSION, LineStatistic, Strata
+from evenodds.inference.cases.line_fit import (
+    LEAST_DISPERSION,
+    USUAL_DISPERSION,
+    LineStatistic,
+    Strata,
+)
 from evenodds.inference.cases.record import Answers, check_answers, cut, read_scores
 from evenodds.inference.line.line_test import DEFAULT_SHARED_TOLERANCE
 from evenodds.inference.profile import Alternative
@@ -22,9 +27,6 @@ from evenodds.validation import FloatArray, check_between, check_whole
 
 Unknown = Literal["cases", "asymmetry", "power"]
 
-# What statements of probabilities vary by, as a share of yes and no; measured where experts
-# state posteriors with a blur of 0.07 and cases of a stratum are as unlike as can be.
-USUAL_DISPERSION = {"probability": 0.4, "looked-up": 1.0}
 MOST_CASES_PLANNED = 5000
 # Beside the plan, the power of so many times its cases.
 FACTORS = (0.5, 1, 2, 4)
@@ -193,7 +195,8 @@ def line_plan(
         raise InputError(f"y has {len(labels):,} labels but there are {len(values):,} scores.")
     kind = check_answers(answers)
     tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance
-    spread = USUAL_DISPERSION[kind] if dispersion is None else dispersion
+    usual = USUAL_DISPERSION if kind == "probability" else 1.0
+    spread = usual if dispersion is None else dispersion
     question = _Question(
         scores=values,
         given=labels.block(slice(None)),

@@ -224,8 +224,7 @@ def compare_with_line(found: StratifiedRows) -> Compared | None:
         line = LineStatistic.of(strata)
     slope = float(line.best.slope[0])
     shares = np.clip(line.best.shares[0], LEAST_SHARE, 1 - LEAST_SHARE)
-    alpha = max((1 - slope - line.estimate) / 2, LEAST_SHARE)
-    beta = max((1 - slope + line.estimate) / 2, LEAST_SHARE)
+    alpha, beta = (max(rate, LEAST_SHARE) for rate in line.rates)
     reach, _ = leverages(strata, slope, shares, line.estimate)
     given = beta + (1 - alpha - beta) * shares
     wrong = np.column_stack([alpha * shares / (1 - given), beta * (1 - shares) / given])

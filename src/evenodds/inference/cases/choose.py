@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
-from evenodds.inference.cases.line_fit import Strata, leverages
+from evenodds.inference.cases.line_fit import USUAL_DISPERSION, Strata, leverages
 from evenodds.inference.cases.record import (
     Cases,
     Ints,
@@ -38,10 +38,10 @@ OF_TWO, OF_SEVERAL, EQUALLY = 0.5, 0.75, 0.0
 # Of every given label of a stratum, where cases are drawn by label.
 FEWEST_OF_A_CELL = 2
 # Of the cases to be stated, so many go to every stratum alike; the others go where they tell most,
-# if one label in ten were flipped in either class and statements varied by this share of yes/no.
+# if one label in ten were flipped in either class and statements varied as they usually do.
 # Of ten, five are left if somebody stops half-way: the fewest that a line can be read from.
 ALIKE, ENOUGH = 2 / 3, 10
-FLIPPED, DISPERSION = 0.1, 0.4
+FLIPPED = 0.1
 # Others are shared out in so many turns at most.
 TURNS = 200
 # Steps of the probability lie between these, with one stratum beyond at either end.
@@ -376,7 +376,7 @@ def shares_of_strata(
     shares = np.full(len(n), max(min(ENOUGH, equal), int(ALIKE * equal)))
     slope = 1 - 2 * FLIPPED
     true = np.clip((labelled - FLIPPED) / slope, FLIPPED / 2, 1 - FLIPPED / 2)
-    dispersion = np.full(len(n), DISPERSION)
+    dispersion = np.full(len(n), USUAL_DISPERSION)
     left = n_cases - int(shares.sum())
     while left and (shares < room).any():
         design = Strata(n, n * labelled, shares.astype(float), shares * true, dispersion, np.inf)
