@@ -22,6 +22,8 @@ PENALTIES = np.geomspace(1.0, 1e-5, 8)
 # The penalty is chosen on about this many rows, and ends a search when this near.
 FEWEST_CHOICE_ROWS, CHOICE_ROWS_PER_COLUMN = 4000, 10
 MOST_CHORDS, NEAR_ENOUGH = 60, 1e-4
+# A Hessian is at least this share of the usual one: curves gone astray have next to none.
+LEAST_SHARE = 1e-3
 # Points that the next one is a mix of.
 MOST_PAST = 4
 # Beyond these log-odds a chance is 0 or 1 to the last digit.
@@ -232,7 +234,8 @@ class _Path:
             rise, here = held.rises(walk.curves)
             if (abs(here - spreads) > 0.1 * spreads).any():
                 spreads, walk = here, Steps(walk.curves)
-                solvers = Solvers.of(whole * (spreads / usual_spread)[:, None, None], rates)
+                shares = (spreads / usual_spread).clip(min=LEAST_SHARE)
+                solvers = Solvers.of(whole * shares[:, None, None], rates)
             steps = solvers.steps(rise - rates * walk.curves)
             walk.take(steps)
             if abs(steps).max() < NEAR_ENOUGH:
@@ -240,7 +243,8 @@ class _Path:
         folds = range(held.n_folds)
         parts = [held.rises(walk.curves, *{*folds} - {fold}) for fold in folds]
         by_fold, spreads = xp.stack([rise for rise, _ in parts]), sum(here for _, here in parts)
-        return cls(rates[-1], rates, walk.curves, grams, spreads / usual_spread, by_fold)
+        shares = (spreads / usual_spread).clip(min=LEAST_SHARE)
+        return cls(rates[-1], rates, walk.curves, grams, shares, by_fold)
 
     def without(self, held: _Held, *folds: int) -> tuple[Any, IntArray]:
         """Return the curves of the other folds, and the places of those that did not settle.
@@ -256,7 +260,7 @@ class _Path:
             steps = solvers.only(left).steps(rise - self.rates[:, left] * walk.curves)
             walk.take(steps)
             curves[:, left] = walk.curves
-            moving = on_host(abs(steps)).max(axis=0) >= NEAR_ENOUGH
+            moving = ~(on_host(abs(steps)).max(axis=0) < NEAR_ENOUGH)
             left = left[moving]
             if not len(left):
                 break

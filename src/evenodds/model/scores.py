@@ -7,6 +7,7 @@ are scored like arrays. Sums of folds are differences of sums: one pass serves e
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +44,10 @@ from evenodds.validation import FloatArray, as_array, check_whole, counted
 # A fit ends where no coefficient moves by more than this, on the scale of spreads.
 LAST_STEP = 1e-7
 MOST_STEPS = 60
+# Steps by old Hessians end after so many, or where one leads so far; Newton's then begin anew.
+MOST_CHORDS, TOO_FAR = 25, 100.0
+# A step is halved at most so often until it rises, but for this share of the height: rounding.
+MOST_HALVINGS, ROUNDING = 40, 1e-13
 # Steps by an old Hessian that shrink less than this in two need a new one.
 SLOW = 0.5
 # Steps this small are near enough to take one Hessian for every fold, where it costs little.
@@ -147,6 +152,26 @@ class _FoldScores(Sums):
         return self.scale.products(self.totals, self.products.T)
 
 
+class _FoldHeights(Sums):
+    """The log-likelihood of each training part at its own curve."""
+
+    summed = ("heights",)
+    on_device = True
+
+    def __init__(self, coefficients: FloatArray, folds: Division, scale: Scale) -> None:
+        self.folds = folds
+        self.slopes, self.intercepts = scale.slopes(coefficients)
+        self.heights = np.zeros(len(self.intercepts))
+
+    def add(self, block: Block) -> None:
+        features = exactly(block.features)
+        logits = features @ beside(self.slopes, features) + beside(self.intercepts, features)
+        heights = block.labels[:, None] * logits - block.xp.logaddexp(logits * 0, logits)
+        heights *= counts_of(block)[:, None]
+        heights[self.folds.of(block)] = 0.0
+        self.heights += on_host(heights.sum(axis=0))
+
+
 class _FoldGrams:
     """The Gram of each fold at one curve."""
 
@@ -214,42 +239,91 @@ def ridge_scores(rows: Rows, folds: Folds, progress: Progress | None = None) -> 
 def _fit_folds(
     rows: Rows, folds: Division, scale: Scale, chosen: Choice, weight: float
 ) -> FloatArray:
-    """Return the ridge curve of each training part, by chords that end as fits from scratch."""
-    size, n_folds = chosen.start.shape
-    ridge = np.r_[0.0, np.ones(size - 1)][:, None] * chosen.penalties
+    """Return the ridge curve of each training part, as a fit from scratch would find it."""
+    n_parameters, n_folds = chosen.start.shape
+    ridge = np.r_[0.0, np.ones(n_parameters - 1)][:, None] * chosen.penalties
+    climb = _FoldClimb(rows, folds, scale, ridge)
     part = (n_folds - 1) / n_folds * weight / chosen.weight
-    hessians = xp_of(chosen.hessian).stack([chosen.hessian * part] * n_folds)
-    solvers = Solvers.of(hessians, beside(ridge, hessians))
-    rough, few_columns = True, size <= FEW_COLUMNS
-    walk, last = Steps(chosen.start), np.full((2, n_folds), np.inf)
-    for _ in range(MOST_STEPS):
-        rise = rows.sum_over_rows(_FoldScores(walk.curves, folds, scale)).scores
-        steps = on_host(solvers.steps(beside(rise - ridge * walk.curves, hessians)))
-        sizes = np.abs(steps).max(axis=0)
-        walk.take(steps)
-        if (sizes < LAST_STEP).all():
-            break
-        slow = (sizes > SLOW * last[0]) & (sizes >= LAST_STEP)
-        if rough and ((few_columns and sizes.max() < ROUGHLY) or slow.any()):
-            # Near enough for one Hessian to serve every fold; each is a difference of sums.
-            middle = walk.curves.mean(axis=1, keepdims=True)
-            grams = rows.sum_over_rows(_FoldGrams(middle, folds, scale)).grams
-            hessians = beside(grams.sum(axis=0) - grams, hessians)
-            solvers = Solvers.of(hessians, beside(ridge, hessians))
-            rough, slow[:], walk = False, True, Steps(walk.curves)
-        elif slow.any():
-            fresh = rows.sum_over_rows(_OwnGrams(walk.curves, folds, scale, slow)).grams
-            hessians[slow] = beside(fresh[slow], hessians)
-            solvers = Solvers.of(hessians, beside(ridge, hessians))
-            walk = Steps(walk.curves)
-        last = np.stack([last[1], sizes])
-        last[:, slow] = np.inf
-    else:
+    curves = climb.by_chords(chosen.start, chosen.hessian * part)
+    return climb.by_newton(like=chosen.hessian) if curves is None else curves
+
+
+@dataclass(frozen=True, slots=True)
+class _FoldClimb:
+    """Two ways up to the ridge curves of all training parts, a column each."""
+
+    rows: Rows
+    folds: Division
+    scale: Scale
+    ridge: FloatArray  # (features + 1, folds): the intercept has none
+
+    def by_chords(self, start: FloatArray, hessian: Any) -> FloatArray | None:
+        """Climb by old Hessians, which few passes renew; None where that does not settle."""
+        n_parameters, n_folds = start.shape
+        hessians = xp_of(hessian).stack([hessian] * n_folds)
+        solvers = self._solvers(hessians)
+        rough, few_columns = True, n_parameters <= FEW_COLUMNS
+        walk, last = Steps(start), np.full((2, n_folds), np.inf)
+        for _ in range(MOST_CHORDS):
+            steps = on_host(solvers.steps(beside(self._rise(walk.curves), hessians)))
+            sizes = np.abs(steps).max(axis=0)
+            if not (sizes < TOO_FAR).all():
+                return None
+            walk.take(steps)
+            if (sizes < LAST_STEP).all():
+                return on_host(walk.curves)
+            slow = (sizes > SLOW * last[0]) & (sizes >= LAST_STEP)
+            if rough and ((few_columns and sizes.max() < ROUGHLY) or slow.any()):
+                # Near enough for one Hessian to serve every fold; each is a difference of sums.
+                middle = walk.curves.mean(axis=1, keepdims=True)
+                grams = self.rows.sum_over_rows(_FoldGrams(middle, self.folds, self.scale)).grams
+                hessians = beside(grams.sum(axis=0) - grams, hessians)
+                solvers = self._solvers(hessians)
+                rough, slow[:], walk = False, True, Steps(walk.curves)
+            elif slow.any():
+                hessians[slow] = beside(self._own_grams(walk.curves, slow)[slow], hessians)
+                solvers, walk = self._solvers(hessians), Steps(walk.curves)
+            last = np.stack([last[1], sizes])
+            last[:, slow] = np.inf
+        return None
+
+    def by_newton(self, like: Any) -> FloatArray:
+        """Climb from level curves by exact steps, halved until they rise: slow, but it arrives.
+
+        Systems are solved where the array `like` is.
+        """
+        curves, every = np.zeros(self.ridge.shape), np.ones(self.ridge.shape[1], dtype=bool)
+        here = self._height(curves)
+        for _ in range(MOST_STEPS):
+            solvers = self._solvers(beside(self._own_grams(curves, every), like))
+            steps = on_host(solvers.steps(beside(self._rise(curves), like)))
+            for _ in range(MOST_HALVINGS):
+                there = self._height(curves + steps)
+                fell = there < here - ROUNDING * np.abs(here)
+                if not fell.any():
+                    break
+                steps[:, fell] /= 2
+            curves, here = curves + steps, there
+            if np.abs(steps).max() < LAST_STEP:
+                return curves
         raise ConvergenceError(
             f"the scores did not settle in {MOST_STEPS} passes: scale or drop columns with values "
             "far out, or give an estimator."
         )
-    return on_host(walk.curves)
+
+    def _rise(self, curves: FloatArray) -> FloatArray:
+        summed = self.rows.sum_over_rows(_FoldScores(curves, self.folds, self.scale))
+        return summed.scores - self.ridge * curves
+
+    def _height(self, curves: FloatArray) -> FloatArray:
+        summed = self.rows.sum_over_rows(_FoldHeights(curves, self.folds, self.scale))
+        return np.asarray(summed.heights - (self.ridge * curves**2).sum(axis=0) / 2)
+
+    def _own_grams(self, curves: FloatArray, asked: NDArray[np.bool_]) -> FloatArray:
+        return self.rows.sum_over_rows(_OwnGrams(curves, self.folds, self.scale, asked)).grams
+
+    def _solvers(self, hessians: Any) -> Solvers:
+        return Solvers.of(hessians, beside(self.ridge, hessians))
 
 
 class _OwnGrams:

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import evenodds as eo
@@ -81,7 +82,30 @@ def test_hard_data_are_scored_as_from_scratch(shape):
     np.testing.assert_allclose(fits[1:, 1], scratch.coef_[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("seed", [17, 35])
+@pytest.mark.parametrize("shape", ["cauchy", "lognormal"])
+def test_columns_with_values_far_out_are_scored(shape, seed):
+    """Some of these once ended in an error of the Cholesky factor, others did not settle."""
+    rng = np.random.default_rng(seed)
+    X = (
+        rng.standard_cauchy(size=(600, 4))
+        if shape == "cauchy"
+        else np.exp(2 * rng.normal(size=(600, 4)))
+    )
+    for noise in (0, rng.logistic(size=600)):
+        y = (X[:, 0] + noise > np.median(X[:, 0])).astype(int)
+        scores = eo.out_of_fold_scores(X, y, seed=seed)
+        assert roc_auc_score(y, scores) > 0.6
+
+
+def test_newton_ends_where_chords_do(data, monkeypatch):
+    chords = eo.out_of_fold_scores(*data)
+    monkeypatch.setattr(module, "MOST_CHORDS", 1)
+    np.testing.assert_allclose(eo.out_of_fold_scores(*data), chords, atol=1e-7)
+
+
 def test_curves_that_do_not_settle_are_not_passed_off(data, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CHORDS", 1)
     monkeypatch.setattr(module, "MOST_STEPS", 1)
     with pytest.raises(ConvergenceError, match="the scores did not settle in 1 passes"):
         eo.out_of_fold_scores(*data)

@@ -105,6 +105,15 @@ def test_scores_agree(data, place):
 
 
 @devices
+def test_scores_by_newton_agree(data, place, monkeypatch):
+    X, y, _ = data
+    monkeypatch.setattr("evenodds.model.scores.MOST_CHORDS", 1)
+    here = eo.out_of_fold_scores(X, y)
+    rng = np.random.default_rng(0)
+    np.testing.assert_allclose(score_rows(there(X, y, place), 5, rng), here, atol=1e-9)
+
+
+@devices
 def test_scores_of_hard_rows_agree(place):
     """Heavy tails make the curves ask for Hessians of their own."""
     rng = np.random.default_rng(5)
