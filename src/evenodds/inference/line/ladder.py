@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc, stdtr, xlogy
@@ -23,6 +24,8 @@ from evenodds.validation import FloatArray
 # Folds that scores are usually made with.
 FOLDS = 5
 DOUBT_BELOW = 0.01
+# Answers are taken to rise with labels below this p-value.
+RISES = 0.05
 
 
 def of_one_fold(strata: Strata) -> Strata:
@@ -100,6 +103,33 @@ def off_the_line(rungs: tuple[LineRung, ...]) -> Diagnostic | None:
         statistic=line[0].statistic,
         pvalue=line[0].pvalue,
     )
+
+
+def against_labels(
+    strata: Strata, rungs: tuple[LineRung, ...], positive: Any, negative: Any
+) -> str | None:
+    """Return why answers cannot be of these rows: they do not rise with the given labels.
+
+    Flips leave labels rising with the truth unless most of them are wrong. Answers that fall are
+    those of the other class, answers that lie anywhere those of other cases. A line through
+    either would say as much of flips as chance.
+    """
+    given, stated = strata.positive / strata.n, strata.stated / strata.judged
+    ahead = strata.judged * (given - np.average(given, weights=strata.judged))
+    spread = strata.dispersion * np.maximum(stated * (1 - stated), SHARE_FLOOR) / strata.judged
+    z = float(ahead @ stated) / math.sqrt(float(ahead**2 @ spread))
+    freedom = min(float(strata.freedom), 1e9)
+    if stdtr(freedom, z) < DOUBT_BELOW:
+        return (
+            f"answers fall where given labels rise: they state the chance of {negative!r} instead "
+            f"of {positive!r}, belong to other cases, or most labels are flipped"
+        )
+    if stdtr(freedom, -z) >= RISES and off_the_line(rungs) is not None:
+        return (
+            "answers do not rise with the given labels, and no line fits them: check that each "
+            "stands beside its own case"
+        )
+    return None
 
 
 def seen_own_labels(strata: Strata) -> Diagnostic | None:

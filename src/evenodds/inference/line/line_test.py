@@ -21,6 +21,7 @@ from evenodds.inference.cases.line_fit import (
 from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers, count_labels
 from evenodds.inference.line.class_line import ClassLineResult, class_line
 from evenodds.inference.line.ladder import (
+    against_labels,
     ladder,
     of_one_fold,
     off_the_line,
@@ -329,6 +330,15 @@ def _result(
             f"labels are much the same in all strata of the score (p = {alike:.2f}), which tells "
             "nothing of them; make a score that does"
         )
+    elif seen_own_labels(strata):
+        z = math.nan
+        withheld = (
+            "labels follow the scores more steeply than the answers do, which no flips bring "
+            "about: the scores have seen the labels of their own rows; make them out of fold, with "
+            "out_of_fold_scores"
+        )
+    elif against := against_labels(strata, rungs, labels.positive, labels.negative):
+        z, withheld = math.nan, against
     elif profile.half_width(NEAR, -NEAR) > FLAT:
         withheld = (
             "asymmetries of very different size fit these answers alike: judge more cases, or make "

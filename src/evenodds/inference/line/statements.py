@@ -40,13 +40,14 @@ def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatA
             "left out at the end only, for whoever skips the hard ones changes the answer."
         )
     said = said[known.all(axis=1)]
+    if not len(said):
+        raise InputError(f"stated has no answers: give one for each of the {len(cases)} cases.")
     outside = np.argwhere((said < 0) | (said > 1))
     if len(outside):
         raise InputError(
             f"stated is {said[tuple(outside[0])]:g} for case {outside[0][0] + 1} but must lie "
-            "between 0 and 1: it is a probability, or the truth."
+            "between 0 and 1: it is a probability (divide percentages by 100), or the truth."
         )
-    refuse_other_kinds(said, answers)
     # Strata too small to draw cases from are left out, and need none.
     drawn = np.unique(cases.strata)
     counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)[drawn]
@@ -57,6 +58,7 @@ def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatA
             f"{counted(counts.min(), 'answer')} and needs {fewest}: "
             f"{len(said)} of {len(cases)} cases are answered; answer some more."
         )
+    refuse_other_kinds(said, answers)
     return np.asarray(said)
 
 
@@ -70,6 +72,10 @@ def refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
                 "answers are 0 or 1: say answers='probability' for stated probabilities."
             )
         return
+    if (said == said[0, 0]).all() and said[0, 0] not in (0, 1):
+        raise InputError(
+            f"all {counted(said.size, 'answer')} are {said[0, 0]:g}: they say nothing of the cases."
+        )
     if np.isin(said, THREE_WAY).all():
         values = "0 and 1" if np.isin(said, (0, 1)).all() else "0, 1/2 and 1"
         raise InputError(

@@ -255,3 +255,30 @@ def test_what_is_not_tested_has_no_numbers_and_says_so():
     assert eo.LineTestResult.from_dict(record).withheld == result.withheld
     assert result.reached() == "cannot tell"
     assert np.isnan(result.equivalence(0.05).pvalue)
+
+
+def test_chances_of_the_other_class_are_not_tested(world):
+    """They once rejected uniform noise at p = 0.0002, with alpha = 0.59 and beta = 0.41."""
+    scores, y, cases, stated, _ = world
+    result = eo.line_test(scores, y, cases, 1 - stated, answers="probability", positive="ill")
+    assert "they state the chance of 'well' instead of 'ill'" in result.withheld
+    assert np.isnan(result.pvalue)
+    assert result.asymmetry is None
+
+
+def test_answers_beside_other_cases_are_not_tested(world):
+    """A column that is sorted alone in a sheet once passed equivalence at p < 0.0001."""
+    scores, y, cases, stated, _ = world
+    result = eo.line_test(scores, y, cases, np.sort(stated), answers="probability", positive="ill")
+    assert "check that each stands beside its own case" in result.withheld
+    assert np.isnan(result.equivalence(0.15).pvalue)
+
+
+def test_scores_that_saw_their_labels_are_not_tested(world):
+    scores, y, cases, stated, _ = world
+    own = np.clip(0.02 + 0.96 * (y == "ill") + 0.01 * (scores - 0.5), 0, 1)
+    drawn = eo.choose_cases(own, n_cases=60)
+    eta = expit(2 * np.log(scores / (1 - scores)))
+    result = eo.line_test(own, y, drawn, eta[drawn.rows], answers="probability", positive="ill")
+    assert "the scores have seen the labels of their own rows" in result.withheld
+    assert np.isnan(result.equivalence(0.1).pvalue)
