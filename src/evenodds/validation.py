@@ -185,6 +185,38 @@ def as_array(values: Any) -> NDArray[Any]:
     return array
 
 
+def check_same_order(**columns: Any) -> None:
+    """Refuse pandas columns whose indexes have the same labels in another order.
+
+    Rows are taken as they stand, so one that was sorted would be paired with the wrong rows.
+    """
+    first: tuple[str, Any] | None = None
+    for name, values in columns.items():
+        index = index_of(values)
+        if index is None:
+            continue
+        first = first or (name, index)
+        if _same_in_another_order(first[1], index):
+            raise InputError(
+                f"{first[0]} and {name} have the same index in another order, and rows are taken "
+                f"as they stand: give {name}.loc[{first[0]}.index], or {name}.to_numpy() where "
+                "its order is right."
+            )
+
+
+def index_of(values: Any) -> Any:
+    """Return the index of pandas rows, and None of all others."""
+    index = getattr(values, "index", None)
+    return index if type(index).__module__.partition(".")[0] == "pandas" else None
+
+
+def _same_in_another_order(first: Any, second: Any) -> bool:
+    """Tell indexes of pandas that differ in nothing but their order."""
+    if len(first) != len(second) or first.equals(second):
+        return False
+    return bool(second.isin(first).all() and first.isin(second).all())
+
+
 def refuse_inexact(low: Any, high: Any, name: str) -> None:
     """Refuse a range of whole numbers that would be rounded as floating-point ones."""
     for value in (low, high):

@@ -10,7 +10,6 @@ from scipy import stats
 import evenodds as eo
 from evenodds.inference.audit.audit_test import audit_pvalue
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.inclusion import read_inclusion
 from evenodds.inference.audit.raters import read_raters
 from evenodds.inference.audit.result import cells_of
 from evenodds.inference.audit.share import (
@@ -19,7 +18,7 @@ from evenodds.inference.audit.share import (
     z_by_labels,
     z_by_rates,
 )
-from evenodds.inference.audit.strata import read_strata
+from evenodds.inference.audit.strata import read_inclusion, read_strata
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit
 from evenodds.inference.looks import critical_value
 from tests.calibration.parts import run_parts

@@ -195,6 +195,13 @@ POWER_CELLS = [
     for m, size in DESIGNS
     for looked_up in (False, True)
 ]
+# One class is never flipped: the line's slope is on its bound.
+ONE_SIDED = [
+    Cell(shape, 60, 5, *rates, looked_up=looked_up)
+    for shape in ("wide", "narrow", "lopsided")
+    for rates in ((0.0, 0.05), (0.0, 0.2), (0.05, 0.0), (0.2, 0.0))
+    for looked_up in (False, True)
+]
 OVERCONFIDENT = [
     Cell("wide", m, size, rate, rate, log_odds=1.7)
     for m, size in DESIGNS[1:]
@@ -238,7 +245,8 @@ def main() -> int:
     parser.add_argument("--checks", action="store_true", help="experts, withheld numbers")
     options = parser.parse_args()
     cells, runs = level_cells(), options.runs
-    tables = ([], [], [], []) if options.checks else (cells, POWER_CELLS, OVERCONFIDENT, LEANING)
+    measured = (cells, POWER_CELLS + ONE_SIDED, OVERCONFIDENT, LEANING)
+    tables = ([], [], [], []) if options.checks else measured
     most = stats.binom.ppf(1 - 1e-3 / len(cells), runs, 0.05)
     started, failures = time.perf_counter(), 0
     with ProcessPoolExecutor(options.workers) as pool:

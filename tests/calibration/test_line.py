@@ -25,3 +25,8 @@ def test_an_asymmetry_is_found_and_covered():
     found = Cell("wide", 60, 5, 0.05, 0.25).judge(73, range(100))[:2]
     assert found[0] > 80
     assert found[1] <= stats.binom.ppf(1 - 1e-4, 100, 0.05)
+
+
+def test_intervals_hold_where_one_class_is_never_flipped():
+    missed = Cell("wide", 60, 5, 0.0, 0.2).judge(75, range(150))[1]
+    assert missed <= stats.binom.ppf(1 - 1e-4, 150, 0.05)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenodds.inference.cases.judged import JudgedCases
     from evenodds.inference.line.class_line import ClassLineResult
     from evenodds.inference.multiclass.confusion_strata import StratifiedConfusionResult
-    from evenodds.rows.classes import Classes
+    from evenodds.rows.labels import Classes
     from evenodds.validation import FloatArray
 
 
@@ -46,8 +46,7 @@ def read_classes_scored(
     import pyarrow as pa
 
     from evenodds.errors import InputError
-    from evenodds.rows.classes import read_classes
-    from evenodds.rows.labels import distinct_labels
+    from evenodds.rows.labels import distinct_labels, read_classes
     from evenodds.rows.open_table import open_table
     from evenodds.validation import check_column
 

@@ -51,11 +51,10 @@ from evenodds.rows.anchor_points import (
     whole,
 )
 from evenodds.rows.base import Rows
-from evenodds.rows.classes import ClassRows
 from evenodds.rows.dask_sums import workers
 from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.open_table import open_table
-from evenodds.rows.read import read_data
+from evenodds.rows.read import ClassRows, read_data
 from evenodds.rows.tables import as_numpy, filtered, is_missing_in, kind_of, plain_array
 from evenodds.validation import check_column, counted, join_quoted
 

@@ -18,7 +18,7 @@ from evenodds.cli import (
     scores,
     test,
 )
-from evenodds.cli.help import PanelledCommand
+from evenodds.cli.options import PanelledCommand
 from evenodds.cli.output import BAD_INPUT, INTERRUPTED, prepare_streams, tell
 from evenodds.cli.study import study
 from evenodds.errors import shortened

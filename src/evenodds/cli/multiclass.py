@@ -77,7 +77,7 @@ def run_multiclass(
     from evenodds.cli.input import read_codes_file, read_split_anchors_file, split_names
     from evenodds.errors import InputError
     from evenodds.inference.multiclass.multiclass_test import run_on_class_rows
-    from evenodds.rows.classes import read_class_rows
+    from evenodds.rows.read import read_class_rows
 
     wanted = Delivery(output, [*data, str(anchors)])
     if codes is not None and scheme != "output-codes":

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.help import PanelledCommand
-from evenodds.cli.options import OUTPUT, option
+from evenodds.cli.options import OUTPUT, PanelledCommand, option
 from evenodds.cli.output import INTERRUPTED, guarded, tell
 from evenodds.cli.plan import CHECK as SIMULATION
 from evenodds.cli.plan import WORLDS, read_noise

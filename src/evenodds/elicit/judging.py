@@ -31,8 +31,7 @@ from evenodds.inference.cases.record import Answers as AnswerKind
 from evenodds.inference.cases.record import Cases
 from evenodds.inference.looks import look_line, read_looks
 from evenodds.planning.line_plan import line_plan
-from evenodds.rows.classes import read_classes
-from evenodds.rows.labels import read_labels
+from evenodds.rows.labels import read_classes, read_labels
 from evenodds.validation import FloatArray, check_column, check_whole, counted
 
 if TYPE_CHECKING:

@@ -44,8 +44,7 @@ from evenodds.elicit.store import (
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.files import FORMULA_STARTS
 from evenodds.planning.power import detectable_asymmetry
-from evenodds.rows.classes import read_classes
-from evenodds.rows.labels import read_labels
+from evenodds.rows.labels import read_classes, read_labels
 from evenodds.simulation.own_data import data_world
 from evenodds.validation import check_between, check_column, counted, join_quoted
 

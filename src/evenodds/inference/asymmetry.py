@@ -18,9 +18,8 @@ from evenodds.inference.results import AsymmetryTestResult, check_alternative
 from evenodds.inference.wald import Wald
 from evenodds.rows.anchor_points import STATED
 from evenodds.rows.base import Rows
-from evenodds.rows.classes import ClassRows
 from evenodds.rows.memory import as_frame
-from evenodds.rows.read import is_path, read_data
+from evenodds.rows.read import ClassRows, is_path, read_data
 from evenodds.rows.table_rows import Missing
 from evenodds.validation import FloatArray, join_quoted
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenodds.errors import InputError, MissingExtraError
 from evenodds.model.robust import fit_robust
 from evenodds.rows.memory import of_hugging_face, read_rows
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, check_same_order
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -65,6 +65,7 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the curve to features and given labels."""
+        check_same_order(X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(self, of_hugging_face(X), y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_ = np.unique(y)

@@ -39,7 +39,7 @@ from evenodds.rows.base import (
 from evenodds.rows.labels import read_labels
 from evenodds.rows.memory import of_hugging_face
 from evenodds.rows.read import read_data
-from evenodds.validation import FloatArray, as_array, check_whole, counted
+from evenodds.validation import FloatArray, as_array, check_same_order, check_whole, counted
 
 # A fit ends where no coefficient moves by more than this, on the scale of spreads.
 LAST_STEP = 1e-7
@@ -464,6 +464,7 @@ def out_of_fold_scores(
             "sample_weight is for the default model: leave estimator out, or give the estimator "
             "what it needs itself."
         )
+    check_same_order(X=X, y=y, groups=groups)
     labels = read_labels(y, positive).block(slice(None)) == 1
     ids = None if groups is None else np.unique(as_array(groups), return_inverse=True)[1]
     if ids is not None and len(ids) != len(labels):

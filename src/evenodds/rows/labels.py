@@ -1,4 +1,4 @@
-"""Labels of any kind as positive and negative; labels, weights and groups checked in a pass.
+"""Labels of any kind as positive and negative, or by class; weights and groups beside them.
 
 Each is checked in one pass that reads these columns only; what is learnt is small, so that
 a batch can be read later without looking back.
@@ -467,3 +467,86 @@ def distinct(values: "list[pa.Array]") -> "list[pa.Array]":
     types = {each.type for each in values if len(each)} or {values[0].type}
     wide = types.pop() if len(types) == 1 else pa.string()
     return [pa.concat_arrays([each.cast(wide) for each in values]).unique()]
+
+
+MOST_CLASSES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Labels as numbers into their sorted names."""
+
+    codes: NDArray[np.intp]
+    names: tuple[Any, ...]
+
+    def number(self, name: Any) -> int | None:
+        """Return the place of a class, named as it is or as it prints; None if unknown."""
+        for place, own in enumerate(self.names):
+            if own == name or str(own) == str(name).strip():
+                return place
+        return None
+
+
+def read_classes(
+    y: Any,
+    name: str = "y",
+    *,
+    known: tuple[Any, ...] | None = None,
+    for_two: str = "asymmetry_test (evenodds test)",
+) -> Classes:
+    """Check labels and number them in sort order.
+
+    `known` lists classes that may occur; `for_two` is the test of two classes.
+    """
+    values = label_column(y, name)
+    if len(values) == 0:
+        raise InputError(f"{name} is empty: give one label a row.")
+    distinct = distinct_labels(values, name)
+    ordered = [plain(label) for label in distinct]
+    if known is None:
+        _check_number(ordered, name, for_two)
+        twins = lookalikes(ordered)
+        if twins is not None:
+            raise InputError(
+                f"{name} has labels {twins[0]!r} and {twins[1]!r}, which print alike: write each "
+                "label one way."
+            )
+    names = tuple(ordered) if known is None else known
+    strange = [label for label in ordered if label not in names]
+    if strange:
+        raise InputError(
+            f"{name} has label {strange[0]!r}, which is none of {join_quoted(names)}: these "
+            "labels and those must be of the same classes."
+        )
+    places = {own: place for place, own in enumerate(names)}
+    # By the label as it came: making every row's plain would take longer than all the rest.
+    raw = {label: places[own] for label, own in zip(distinct, ordered, strict=True)}
+    codes = np.fromiter(map(raw.__getitem__, values.tolist()), np.intp, len(values))
+    if known is None:
+        _check_counts(codes, names, name)
+    return Classes(codes, names)
+
+
+def _check_number(ordered: list[Any], name: str, for_two: str) -> None:
+    if len(ordered) < 3:
+        what = "one label" if len(ordered) == 1 else "two labels"
+        raise InputError(
+            f"{name} has {what} only ({join_quoted(ordered)}) but this test needs three or more: "
+            f"for two use {for_two}."
+        )
+    if len(ordered) > MOST_CLASSES:
+        raise InputError(
+            f"{name} has {len(ordered)} distinct labels ({join_quoted(ordered, limit=3)}), more "
+            f"than {MOST_CLASSES}: is it a column of classes? Merge rare ones, or keep the rows of "
+            "some."
+        )
+
+
+def _check_counts(codes: NDArray[np.intp], names: tuple[Any, ...], name: str) -> None:
+    """Refuse a class seen once: nothing can be learned of where it lies."""
+    once = np.flatnonzero(np.bincount(codes) == 1)
+    if len(once):
+        raise InputError(
+            f"label {names[once[0]]!r} is seen once in {name}: merge it with another class, or "
+            "drop its row."
+        )

@@ -23,7 +23,14 @@ from evenodds.rows.labels import (
     read_labels,
 )
 from evenodds.rows.tables import as_numpy, kind_of, refuse_repeated
-from evenodds.validation import FloatArray, as_array, check_vector, counted, refuse_inexact
+from evenodds.validation import (
+    FloatArray,
+    as_array,
+    check_same_order,
+    check_vector,
+    counted,
+    refuse_inexact,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -150,6 +157,7 @@ def read_rows(
     block_rows : int, optional
         Rows per block; by default what fits a core's cache.
     """
+    check_same_order(X=X, y=y, sample_weight=sample_weight, groups=groups)
     features = read_features(X, "X")
     labels = read_labels(y, positive)
     names = tuple(features) if isinstance(features, dict) else None

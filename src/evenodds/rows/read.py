@@ -1,16 +1,19 @@
-"""Reading data of any kind: arrays, data frames, and tables by their paths."""
+"""Reading data of any kind, of two classes or more: arrays, data frames, and tables by path."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenodds.errors import InputError
+from evenodds.rows.anchor_points import whole
 from evenodds.rows.base import Rows, is_on_device
 from evenodds.rows.dask_data import is_dask, read_collections, read_files
 from evenodds.rows.device import read_tensors, to_device
 from evenodds.rows.formula_syntax import FormulaText
-from evenodds.rows.labels import as_labels, is_missing
+from evenodds.rows.labels import Classes, Columns, as_labels, is_missing, read_classes
 from evenodds.rows.memory import (
     as_arrow,
     as_column,
@@ -20,10 +23,10 @@ from evenodds.rows.memory import (
     read_features,
     read_rows,
 )
-from evenodds.rows.open_table import map_npy
+from evenodds.rows.open_table import map_npy, open_table
 from evenodds.rows.table_rows import Missing, Reading, dropped, read_table, refuse_several
 from evenodds.rows.tables import hold
-from evenodds.validation import check_choice
+from evenodds.validation import FloatArray, check_choice, check_column, check_same_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,6 +93,7 @@ def read_data(
     if parsed is not None and not isinstance(y, str):
         parsed = parsed.without_label()
     parts = {"y": y, "sample_weight": sample_weight, "groups": groups}
+    check_same_order(**{called: X}, **parts)
     how = {
         "features": features,
         "formula": parsed,
@@ -195,3 +199,70 @@ def _without_holes(X: Any, parts: dict[str, Any]) -> tuple[Any, dict[str, Any], 
             lacking |= np.fromiter(map(is_missing, values.tolist()), bool, len(values))
     kept = {name: v[~lacking] if v.shape == lacking.shape else v for name, v in arrays.items()}
     return features[~lacking], {**parts, **kept}, dropped(int(lacking.sum()), len(lacking))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRows:
+    """Features in memory with the labels of three classes or more."""
+
+    features: FloatArray
+    classes: Classes
+    weights: FloatArray | None
+    groups: NDArray[np.int64] | None
+    rows: Rows  # the same as a source of one class against the rest: names, encoding, notices
+
+
+def read_class_rows(
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    formula: str | None = None,
+    features: tuple[str, ...] | None = None,
+) -> ClassRows:
+    """Check data of any kind with three labels or more, and hold it in memory.
+
+    `features` are the columns of a table to use; default all that have no other part.
+    """
+    if is_dask(X):
+        raise InputError("X is a Dask collection, but several classes are read in memory: compute.")
+    if y is None and formula is not None:
+        y = FormulaText(formula).label
+    called, labels, label = "X", "y", getattr(y, "name", None)
+    if is_path(X) and not is_npy(X):
+        opened = open_table(X)
+        X, called = whole(opened), opened.name
+    if isinstance(y, str) and not is_npy(y):
+        weight, group = (
+            part if isinstance(part, str) else None for part in (sample_weight, groups)
+        )
+        Columns(label=y, weight=weight, group=group)  # which refuses a label with another part
+        labels, label = f"column {y!r}", y
+        X, y = _taken_out(X, y, called)
+    elif is_npy(y):
+        y = map_npy(Path(y))
+    classes = read_classes(y, labels)
+    rows = read_data(
+        X,
+        classes.codes == 0,
+        sample_weight=sample_weight,
+        groups=groups,
+        features=features,
+        formula=formula,
+        called=called,
+    )
+    rows.label_names = (*rows.label_names, *([label] if isinstance(label, str) else []))
+    held = rows.to_memory()
+    weights = held.weights if rows.weighted else None
+    return ClassRows(held.features, classes, weights, held.groups, rows)
+
+
+def _taken_out(X: Any, label: str, called: str) -> tuple["pa.Table", NDArray[Any]]:
+    """Return a table without its label column, and that column."""
+    table = as_arrow(X, "X")
+    if table is None:
+        raise InputError(f"y is {label!r} but X has no columns with names: give the labels.")
+    check_column(label, table.column_names, called)
+    values = np.array(table[label].to_pylist(), dtype=object)
+    return table.drop_columns([label]), values

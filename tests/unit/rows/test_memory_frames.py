@@ -5,11 +5,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import evenodds as eo
 from evenodds.rows.memory import read_rows
 
 NAMES = ("age", "dose")
+TOSS_UP = eo.Anchors([[0.0, 0.0]])
 
 
 def pandas_block(X):
@@ -136,3 +138,37 @@ def test_a_column_name_used_twice_is_refused(refused, kind):
 def test_a_frame_without_columns_is_refused_as_that(refused, frame):
     with refused("X has no columns: give at least one feature."):
         read_rows(frame, [0, 1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y: eo.asymmetry_test(X, y, TOSS_UP),
+        lambda X, y: eo.asymmetry_test(X, y.to_numpy(), TOSS_UP, groups=y),
+        lambda X, y: eo.asymmetry_test(X, y.to_numpy(), TOSS_UP, sample_weight=y + 1),
+        lambda X, y: eo.contour_test(X, y, TOSS_UP),
+        eo.fit_logistic,
+        lambda X, y: eo.NoiseAwareLogisticRegression().fit(X, y),
+        eo.out_of_fold_scores,
+        lambda X, y: eo.out_of_fold_scores(X, y, estimator=LogisticRegression()),
+        lambda X, y: eo.choose_cases(X["a"] * 0 + 0.5, n_cases=12, given=y),
+        lambda X, y: eo.audit_test((X["a"] > 0).astype(int), y),
+        lambda X, y: eo.annotator_audit((X["a"] > 0).astype(int), y.to_numpy(), y),
+        lambda X, y: eo.confusion_test(X["a"].round(), y),
+    ],
+)
+def test_columns_with_the_same_index_in_another_order_are_refused(call):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    y = pd.Series((X["a"] > 0).astype(int), name="y")
+    with pytest.raises(eo.InputError, match=r"the same index in another order.*\.loc\["):
+        call(X, y.sample(frac=1, random_state=0))
+
+
+def test_other_indexes_are_no_matter():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    y = (X["a"] + rng.logistic(size=400) > 0).astype(int)
+    plain = eo.fit_logistic(X, y).coefficients
+    for index in (np.arange(400) + 1000, np.zeros(400), [str(i) for i in range(400)]):
+        assert (eo.fit_logistic(X, y.set_axis(index)).coefficients == plain).all()

@@ -29,7 +29,7 @@ from evenodds.inference.results import (
     versions_in_use,
 )
 from evenodds.rows.labels import as_labels, distinct_labels, plain
-from evenodds.validation import check_choice
+from evenodds.validation import check_choice, check_same_order
 
 
 def read_annotators(annotators: Any, n_rows: int) -> NDArray[Any]:
@@ -213,6 +213,7 @@ def annotator_audit(
     >>> result.tests[0].annotator, result.tests[0].holm < 0.001
     ('ben', True)
     """
+    check_same_order(true=true, given=given, annotators=annotators)
     labels = read_audited(true, given, positive)
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
     who = read_annotators(annotators, len(labels.true))

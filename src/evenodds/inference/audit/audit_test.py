@@ -32,7 +32,6 @@ from evenodds.inference.audit.exact import (
     is_small,
     on_the_side,
 )
-from evenodds.inference.audit.inclusion import read_inclusion
 from evenodds.inference.audit.raters import raters_check, read_raters
 from evenodds.inference.audit.result import AuditStratum, AuditTestResult, SampledBy, cells_of
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue, Slanting
@@ -40,10 +39,12 @@ from evenodds.inference.audit.strata import (
     StratifiedRows,
     audited_check,
     line_check,
+    read_inclusion,
     read_strata,
     refuse_in_strata,
 )
 from evenodds.inference.audit.stratified import StratifiedAudit
+from evenodds.inference.cases.record import Cases
 from evenodds.inference.looks import read_looks
 from evenodds.inference.profile import (
     EXACT_MARGINS,
@@ -54,7 +55,7 @@ from evenodds.inference.profile import (
     walk,
 )
 from evenodds.inference.results import Diagnostic, check_alternative
-from evenodds.validation import check_choice
+from evenodds.validation import check_choice, check_same_order
 
 Method = Literal["boschloo", "exact", "likelihood", "score"]
 EXACT = ("boschloo", "exact")
@@ -393,6 +394,11 @@ def audit_test(
     design: SampledBy = check_choice(sampled_by, "sampled_by", get_args(SampledBy))  # type: ignore[assignment]
     rated = read_raters(true)
     truth = true if rated is None else rated.truth
+    if isinstance(strata, Cases):
+        strata.check_order(true, "true")
+        check_same_order(scores=scores, given=given)
+    else:
+        check_same_order(true=true, given=given, groups=groups, strata=strata, inclusion=inclusion)
     if looks is not None and (inclusion is not None or groups is not None):
         raise InputError(
             "looks goes without inclusion and groups: rows count as independent, and so many at "

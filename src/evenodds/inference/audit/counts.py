@@ -20,7 +20,7 @@ from evenodds.errors import InputError
 from evenodds.inference.cases.counts import MOST_ROWS
 from evenodds.rows.labels import distinct_labels, label_column, lookalikes, plain, read_labels
 from evenodds.rows.memory import read_groups
-from evenodds.validation import FloatArray, check_whole, counted, join_quoted
+from evenodds.validation import FloatArray, check_same_order, check_whole, counted, join_quoted
 
 Quantity = Literal["asymmetry", "alpha", "beta"]
 
@@ -129,6 +129,7 @@ def read_pair(
     true: Any, given: Any, called: tuple[str, str] = ("true", "given")
 ) -> dict[str, NDArray[Any]]:
     """Return both labels of the same rows by their names, one column each."""
+    check_same_order(**dict(zip(called, (true, given), strict=True)))
     columns = [label_column(*named) for named in zip((true, given), called, strict=True)]
     lengths = [len(column) for column in columns]
     if lengths[0] != lengths[1]:

@@ -1,5 +1,13 @@
-"""Audited rows by stratum and given label, however they come, and the line beside them."""
+"""Audited rows by stratum and given label, however they come, and the line beside them.
 
+Where rows were drawn with recorded chances, such as the likelier to be wrong, those of about the
+same chance are a stratum: within it, and within a given label, the draw was at random. In a
+stratum rows are weighted by one over their chance, and count as so many rows of equal weight (Kish
+1965); the strata are then those of any stratified audit, which holds with few wrong rows because a
+stratum in which none was found may still have some (theory page, "Rows drawn with chances").
+"""
+
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,11 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from evenodds.errors import InputError
-from evenodds.inference.audit.counts import (
-    AuditedLabels,
-    check_both_classes,
-    read_audited,
-)
+from evenodds.inference.audit.counts import AuditedLabels, check_both_classes, read_audited
 from evenodds.inference.audit.result import AuditStratum
 from evenodds.inference.audit.stratified import Shares, with_added
 from evenodds.inference.cases.counts import (
@@ -25,9 +29,8 @@ from evenodds.inference.cases.counts import (
 from evenodds.inference.cases.line_fit import ALIKE, LineStatistic, leverages, strata_by_label
 from evenodds.inference.cases.record import Cases, Ints
 from evenodds.inference.results import Diagnostic
-from evenodds.rows.classes import Classes
-from evenodds.rows.labels import as_labels
-from evenodds.validation import signed
+from evenodds.rows.labels import Classes, as_labels, is_missing
+from evenodds.validation import FloatArray, check_vector, signed
 
 # What makes a check speak.
 DOUBT_BELOW, DOUBT_ON_BOUND = 0.01, 0.001
@@ -35,6 +38,10 @@ DOUBT_BELOW, DOUBT_ON_BOUND = 0.01, 0.001
 FEWEST_STRATA, FEWEST_WRONG = 3, 6
 LEAST_SHARE = 1e-3
 IS_POSITIVE = np.array([0, 1])  # of the two columns of labels
+# Chances of one stratum differ by at most this factor, and it has so many audited rows.
+RATIO, FEWEST_AUDITED = 2.0, 5
+# Rows drawn that are further than this from those that the chances would draw, in z.
+SURPRISING = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,7 @@ def _along_a_score(
     true: Any, given: Any, cases: Cases, stratum: Ints, positive: Any
 ) -> StratifiedRows:
     """Count rows and audited rows along a score."""
-    truth = answered(true, len(cases))
+    truth = answered(true, cases)
     whole = as_labels(given, "given")
     if whole.shape != (cases.n_rows,):
         raise InputError(
@@ -243,3 +250,97 @@ def compare_with_line(found: StratifiedRows) -> Compared | None:
     error = float(np.sqrt(drawn.sum() + of_flips.sum()))
     apart = (seen.asymmetry - line.estimate) / error
     return Compared(seen.asymmetry, line.estimate, apart, min(alpha, beta) <= LEAST_SHARE)
+
+
+def read_inclusion(
+    true: Any, given: Any, inclusion: Any, positive: Any = None
+) -> tuple[AuditedLabels, tuple[AuditStratum, ...], tuple[int, int], Diagnostic]:
+    """Return audited labels, strata of like chances, counts of given labels, and a check.
+
+    All three columns are of all rows; the truth is missing where a row was not drawn.
+    """
+    whole, truth = as_labels(given, "given"), as_labels(true, "true")
+    chances = check_vector(inclusion, "inclusion", len(whole), "row", one_for_all=False)
+    if truth.shape != whole.shape:
+        raise InputError(
+            f"true has shape {truth.shape} but given has {len(whole):,} rows: with inclusion, give "
+            "the truth of all rows, missing where a row was not drawn."
+        )
+    outside = np.flatnonzero((chances <= 0) | (chances > 1))
+    if len(outside):
+        raise InputError(
+            f"inclusion must lie above 0 and at most at 1 but row {outside[0]:,} has "
+            f"{chances[outside[0]]:g}: give the chance with which each row was drawn (one over its "
+            "weight); a row that could not be drawn is not of the data audited."
+        )
+    drawn = np.array([not (is_missing(one) or one == "") for one in truth.tolist()], dtype=bool)
+    if not drawn.any():
+        raise InputError("true is missing for every row: no row was audited.")
+    labels = read_audited(truth[drawn], whole[drawn], positive)
+    check_both_classes(labels.flips(), "given", labels)
+    labelled = labels.positive_among(whole)
+    wrong = np.zeros(len(whole))
+    wrong[drawn] = labels.true != labels.given
+    strata = [
+        _stratum(chances[rows], drawn[rows], wrong[rows], name)
+        for value, name in ((False, labels.negative), (True, labels.positive))
+        for rows in _alike(chances, drawn, np.flatnonzero(labelled == value))
+    ]
+    counts = int((~labelled).sum()), int(labelled.sum())
+    return labels, tuple(strata), counts, inclusion_check(chances, drawn)
+
+
+def _alike(chances: FloatArray, drawn: Any, rows: Any) -> list[Any]:
+    """Return rows in steps of their chance, from the least; a step has enough audited rows."""
+    steps = np.floor(np.log(chances[rows] / chances[rows].min()) / math.log(RATIO) + 1e-9)
+    found: list[Any] = [np.empty(0, dtype=np.intp)]
+    for step in np.unique(steps):
+        if drawn[found[-1]].sum() >= FEWEST_AUDITED:
+            found.append(np.empty(0, dtype=np.intp))
+        found[-1] = np.concatenate([found[-1], rows[steps == step]])
+    if len(found) > 1 and drawn[found[-1]].sum() < FEWEST_AUDITED:
+        last = found.pop()
+        found[-1] = np.concatenate([found[-1], last])
+    return found
+
+
+def _stratum(chances: FloatArray, drawn: Any, wrong: FloatArray, given: Any) -> AuditStratum:
+    """Return rows of one given label and like chances."""
+    weights, off = 1 / chances[drawn], wrong[drawn]
+    shares = weights / weights.sum()
+    wrong_share = min(float(shares @ off), 1.0)
+    worth = min(1 / float((shares**2).sum()), float(len(shares)))  # never more, by rounding
+    # Where the wrong rows are those of large weight, they are worth less than that.
+    variance = float((shares**2 * (off - wrong_share) ** 2).sum())
+    if variance > 0:
+        worth = min(worth, wrong_share * (1 - wrong_share) / variance)
+    low, high = f"{chances.min():.3g}", f"{chances.max():.3g}"
+    return AuditStratum(
+        stratum=f"chance {low}" if low == high else f"chance {low} to {high}",
+        given=given,
+        n_rows=len(chances),
+        n_audited=int(drawn.sum()),
+        n_wrong=int(off.sum()),
+        worth=worth,
+        share_wrong=wrong_share,
+    )
+
+
+def inclusion_check(chances: FloatArray, drawn: Any) -> Diagnostic:
+    """Doubt chances that would hardly have drawn these rows: they must stand for all."""
+    n, expected = int(drawn.sum()), float(chances.sum())
+    stands_for = float((1 / chances[drawn]).sum())
+    spread = math.sqrt(float(((1 - chances) / chances).sum())) or 1.0
+    z = (stands_for - len(chances)) / spread
+    concern = abs(z) > SURPRISING
+    message = (
+        f"{n:,} rows were drawn where the chances add up to {expected:,.1f}, and stand for "
+        f"{stands_for:,.0f} of {len(chances):,}"
+    )
+    message += (
+        ": such chances would hardly draw these rows. Are they those of this draw, and is every "
+        "drawn row there?"
+        if concern
+        else "."
+    )
+    return Diagnostic(name="inclusion", message=message, concern=concern, statistic=z)

@@ -16,13 +16,13 @@ from evenodds.inference.cases.record import (
     cut_classes,
     hash_of,
     hash_of_labels,
+    hash_of_weights,
     read_probabilities,
     read_scores,
 )
-from evenodds.rows.classes import read_classes
-from evenodds.rows.labels import read_labels
+from evenodds.rows.labels import read_classes, read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, check_whole, counted
+from evenodds.validation import FloatArray, check_same_order, check_whole, counted
 
 FEWEST_CASES, MOST_CASES = 12, 100_000
 FEWEST_STRATA, MOST_STRATA = 2, 20
@@ -132,6 +132,7 @@ def choose_cases(
     if n_strata is not None:
         fewest = 1 if several else FEWEST_STRATA
         n_strata = check_whole(n_strata, "n_strata", at_least=fewest, at_most=MOST_STRATA)
+    check_same_order(scores=scores, given=given, groups=groups, sample_weight=sample_weight)
     if len(values) < 2 * wanted:
         raise InputError(
             f"scores has {len(values):,} rows but {wanted} cases need at least {2 * wanted}: half "
@@ -169,6 +170,7 @@ def choose_cases(
         seed=seed,
         scores_hash=hash_of(values),
         given_hash=None if labelled is None else hash_of_labels(labelled),
+        weights_hash=hash_of_weights(weights),
     )
 
 

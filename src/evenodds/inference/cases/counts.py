@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from evenodds.errors import InputError
 from evenodds.inference.cases.record import Cases, Ints
 from evenodds.inference.results import Diagnostic
-from evenodds.rows.classes import Classes
-from evenodds.rows.labels import as_labels, distinct_labels, is_missing, plain
+from evenodds.rows.labels import Classes, as_labels, distinct_labels, is_missing, plain
 from evenodds.validation import check_whole, counted, join_quoted
 
 MOST_ROWS = 10**12
@@ -118,13 +117,14 @@ def strata_of_cases(cases: Cases, scores: Any, given_counts: Any) -> Ints:
     return cases.strata_of(scores)
 
 
-def answered(true: Any, n_cases: int) -> NDArray[Any]:
+def answered(true: Any, cases: Cases) -> NDArray[Any]:
     """Return the true labels of the first cases; those at the end may be missing."""
+    cases.check_order(true, "true")
     truth = as_labels(true, "true")
-    if truth.ndim != 1 or not 0 < len(truth) <= n_cases:
+    if truth.ndim != 1 or not 0 < len(truth) <= len(cases):
         raise InputError(
-            f"true has shape {truth.shape} but there are {n_cases} cases: give the truth of each, "
-            "in the order of cases.rows."
+            f"true has shape {truth.shape} but there are {len(cases)} cases: give the truth of "
+            "each, in the order of cases.rows."
         )
     known = ~np.fromiter(map(is_missing, truth.tolist()), bool, len(truth))
     n_known = int(known.sum())

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import chdtrc, ndtri, stdtr, xlogy
+from scipy.special import chdtrc, ndtr, ndtri, stdtr, xlogy
 
 from evenodds.inference.cases.record import Ints
 from evenodds.inference.profile import EXACT_LEVELS, EXACT_MARGINS, Profile
@@ -28,8 +28,9 @@ ROUGH, PRECISE = 1e-3, 1e-9
 STEEP = 1e-3
 # Shares start at least this part of the way from a bound to what was stated.
 INSIDE = 1e-3
-# Asymmetries tried before the search for the best.
+# Asymmetries tried before the search for the best, and beside them, in errors of the labels.
 ASYMMETRIES = 17
+FLAT_ERRORS = np.array([-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0])
 # Statements as sure as this still vary by what nobody states.
 LEAST_DISPERSION = 0.005
 # What statements of probabilities vary by, as a share of yes and no; measured where experts
@@ -87,6 +88,18 @@ class Strata:
         apart = (self.positive - self.n * pooled[..., None]) ** 2 / np.maximum(self.n, NOTHING)
         spread = np.maximum(pooled * (1 - pooled), NOTHING) * inflation
         return np.asarray(chdtrc(len(self) - 1, apart.sum(axis=-1) / spread))
+
+    def flat(self) -> FloatArray:
+        """Return asymmetries of lines that are nearly flat, within errors of the labels.
+
+        There all labels are flips. Likely or not, such lines lie so close together that a search
+        over asymmetries far apart would pass them by.
+        """
+        total = self.n.sum(axis=-1)
+        pooled = self.positive.sum(axis=-1) / total
+        error = 2 * np.sqrt(pooled * (1 - pooled) / total)
+        near = (2 * pooled - 1)[..., None] + error[..., None] * FLAT_ERRORS
+        return np.asarray(np.clip(near, -WIDEST, WIDEST))
 
     @classmethod
     def stacked(cls, several: Sequence["Strata"]) -> "Strata":
@@ -292,7 +305,7 @@ def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = No
 
 def _best_of_some(strata: Strata, delta: FloatArray) -> tuple[FloatArray, ...]:
     """Return the best of a few slopes, its shares, and the slopes to either side."""
-    steps = np.linspace(0, 1, SLOPES)
+    steps = np.linspace(0, 1, SLOPES) ** 2  # close together where lines are flat
     slopes = LEAST_SLOPE + (1 - np.abs(delta) - LEAST_SLOPE)[..., None] * steps
     tried = Lines.at(strata, slopes, delta[..., None], precise=ROUGH)
     best = tried.log_likelihood.argmax(axis=-1)[..., None]
@@ -419,8 +432,8 @@ class Ends:
     @classmethod
     def of(cls, tried: FloatArray, fits: LineFit) -> tuple["Ends", LineFit]:
         """Return the neighbours of the best of a grid, and the line at that."""
-        best = np.clip(fits.log_likelihood.argmax(axis=-1), 1, ASYMMETRIES - 2)[..., None]
         tried = np.broadcast_to(tried, fits.score.shape)
+        best = np.clip(fits.log_likelihood.argmax(axis=-1), 1, tried.shape[-1] - 2)[..., None]
         low, high, rise, fall = (
             np.take_along_axis(values, best + side, axis=-1)
             for values in (tried, fits.score)
@@ -474,7 +487,11 @@ class LineStatistic:
         ends where the score is not zero, or below the grid, and starts anew without such help, on
         a finer grid.
         """
-        tried = np.linspace(-WIDEST, WIDEST, ASYMMETRIES)
+        flat = strata.flat()
+        evenly = np.broadcast_to(
+            np.linspace(-WIDEST, WIDEST, ASYMMETRIES), (*flat.shape[:-1], ASYMMETRIES)
+        )
+        tried = np.sort(np.concatenate([evenly, flat], axis=-1), axis=-1)
         fits = fit_lines(strata, tried)
         ends, nearest = Ends.of(tried, fits)
         best, near = _best_between(strata, ends, nearest)
@@ -506,12 +523,39 @@ class LineStatistic:
     def __call__(self, asymmetries: FloatArray) -> FloatArray:
         """Return z for some hypothesised asymmetries."""
         fits = fit_lines(self.strata, asymmetries)
+        z = self.signed_root(fits, asymmetries)
+        on_bound = fits.slope == 1 - np.abs(asymmetries)
+        return np.where(on_bound, self.on_bound(z, fits, asymmetries), z)
+
+    def signed_root(self, fits: LineFit, asymmetries: FloatArray) -> FloatArray:
+        """Return the root of twice the drop to some lines, on a normal scale inside the bounds."""
         drop = 2 * np.maximum(self.best.log_likelihood - fits.log_likelihood, 0)
         variance = first_order_variance(self.strata, fits.slope, fits.shares, asymmetries)
         lean = (2 * fits.slope) ** 2 * self.shared_tolerance**2 / 3
         widened = self.inflation + lean / variance
         root = np.sign(self.estimates[..., None] - asymmetries) * np.sqrt(drop / widened)
         return normal_of_t(root, self.strata.freedom)
+
+    def on_bound(self, z: FloatArray, fits: LineFit, asymmetries: FloatArray) -> FloatArray:
+        """Return z with the tail that it has where the hypothesised line is on its bound.
+
+        There one class is never flipped. In the plane of slope and asymmetry, with their
+        information as its metric, the hypothesis is a ray that ends on the edge of what is
+        possible; the wider the angle between the two, the further the best line can be from the
+        end of the ray by chance (theory page, "The line").
+        """
+        _, variances = leverages(self.strata, fits.slope, fits.shares, asymmetries)
+        off = fits.shares - 0.5
+        of_asymmetry = (0.25 / variances).sum(axis=-1)
+        of_slope = (off**2 / variances).sum(axis=-1)
+        side = np.sign(asymmetries)
+        both = side * (off / 2 / variances).sum(axis=-1)
+        edge = np.sqrt(np.maximum((of_asymmetry - 2 * both + of_slope) * of_slope, NOTHING))
+        angle = np.arccos(np.clip((both - of_slope) / edge, -1, 1))
+        angle = np.where(z * side < 0, angle, np.pi - angle)
+        more = np.maximum(angle - np.pi / 2, 0) / np.pi * np.exp(-(z**2) / 2)
+        tail = np.clip(ndtr(-np.abs(z)) + more, 1e-300, 0.5)
+        return np.where((side == 0) | (more == 0), z, -np.sign(z) * ndtri(tail))
 
     @classmethod
     def of_each(
@@ -557,7 +601,8 @@ class LineStatistic:
         reach = np.concatenate([np.linspace(0, 5, 26)[1:], [7, 10, 20]]) * max(deviation, 1e-6)
         around = np.concatenate([self.estimate - reach, self.estimate + reach])
         margins = np.array([*EXACT_MARGINS, 0.0])
-        knots = np.concatenate([around, margins, -margins, [self.estimate, -WIDEST, WIDEST]])
+        ends = [self.estimate, -WIDEST, WIDEST]
+        knots = np.concatenate([around, margins, -margins, self.strata.flat(), ends])
         table = self._table(np.unique(np.clip(knots, -WIDEST, WIDEST)))
         ends = [
             found
@@ -568,13 +613,24 @@ class LineStatistic:
         exact = self._table(np.unique(ends))
         known = dict(zip(table.asymmetries, table.z, strict=True))
         known |= dict(zip(exact.asymmetries, exact.z, strict=True))
-        return Profile(
-            tuple(sorted(known)), tuple(known[one] for one in sorted(known)), self.estimate
+        return self._falling(
+            np.array(sorted(known)), np.array([known[one] for one in sorted(known)])
         )
 
     def _table(self, asymmetries: FloatArray) -> Profile:
         z = self(asymmetries)
         z[asymmetries == self.estimate] = 0.0
+        return self._falling(asymmetries, z)
+
+    def _falling(self, asymmetries: FloatArray, z: FloatArray) -> Profile:
+        """Return z as a table that falls: no asymmetry is ruled out if one further off is not.
+
+        Lines of very different slope can fit alike, and z then rises on the way from the one to
+        the other; it also steps where the line comes upon its bound.
+        """
+        below, above = asymmetries < self.estimate, asymmetries > self.estimate
+        z[below] = np.minimum.accumulate(z[below])
+        z[above] = np.maximum.accumulate(z[above][::-1])[::-1]
         return Profile(tuple(asymmetries.tolist()), tuple(z.tolist()), self.estimate)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.validation import FloatArray, as_array, check_choice, check_vector
+from evenodds.validation import FloatArray, as_array, check_choice, check_vector, index_of
 
 Answers = Literal["probability", "looked-up"]
 Ints = NDArray[np.intp]
@@ -41,6 +41,8 @@ class Cases:
         Tells the scores that the cases were drawn from.
     given_hash : str or None
         Where cases were drawn by given label too: tells these labels.
+    weights_hash : str or None
+        Where cases were drawn in proportion to weights: tells these weights.
     n_classes : int or None
         Of probabilities of several classes: how many. Strata are then predicted class by
         predicted class, and edges those of the highest probability.
@@ -53,6 +55,7 @@ class Cases:
     seed: int
     scores_hash: str
     given_hash: str | None = None
+    weights_hash: str | None = None
     n_classes: int | None = None
 
     def __len__(self) -> int:
@@ -78,8 +81,37 @@ class Cases:
                 "these are not the scores that the cases were drawn from: give those that "
                 "choose_cases had, or draw cases anew from these and judge them."
             )
-        return (
-            cut(values, self.edges) if self.n_classes is None else cut_classes(values, self.edges)
+        strata = cut(values, self.edges) if not several else cut_classes(values, self.edges)
+        if not np.array_equal(strata[self.rows], self.strata):
+            raise InputError(
+                "the record of the cases is damaged: some are not of the stratum that it says."
+            )
+        return strata
+
+    def check_order(self, answers: Any, name: str) -> None:
+        """Refuse answers that a pandas index tells are of these cases in another order."""
+        index = index_of(answers)
+        if index is None:
+            return
+        told, drawn = np.asarray(index), self.rows[: len(index)]
+        if told.dtype.kind != "i" or np.array_equal(told, drawn):
+            return
+        if np.array_equal(np.sort(told), np.sort(drawn)):
+            raise InputError(
+                f"{name} has the rows of the cases for its index, in another order: give "
+                f"{name}.loc[cases.rows]."
+            )
+
+    def check_weights(self, weights: FloatArray | None) -> None:
+        """Refuse other weights than cases were drawn with: they stand for other rows."""
+        if self.weights_hash == hash_of_weights(weights):
+            return
+        drawn = (
+            "without" if self.weights_hash is None else "with" if weights is None else "by other"
+        )
+        raise InputError(
+            f"these cases were drawn {drawn} weights: draw and test with the same sample_weight, "
+            "or with none."
         )
 
     def check_given(self, labels: NDArray[Any]) -> None:
@@ -123,7 +155,7 @@ class Cases:
     def from_dict(cls, record: Any, name: str = "record") -> "Cases":
         """Make cases of a record, refusing what `save` has not written."""
         wanted = {"schema_version", *cls.__dataclass_fields__}
-        optional = {"given_hash", "n_classes"}
+        optional = {"given_hash", "weights_hash", "n_classes"}
         if not isinstance(record, dict) or set(record) | optional != wanted:
             raise InputError(
                 f"{name} is no record of cases: evenodds cases or choose_cases(...).save(path) "
@@ -161,6 +193,7 @@ class Cases:
             seed=seed,
             scores_hash=str(record["scores_hash"]),
             given_hash=record.get("given_hash"),
+            weights_hash=record.get("weights_hash"),
             n_classes=n_classes,
         )
 
@@ -204,6 +237,11 @@ def read_probabilities(scores: ArrayLike) -> FloatArray:
 def hash_of(scores: FloatArray) -> str:
     """Return a few letters that only these scores have."""
     return _hash(np.ascontiguousarray(scores, dtype="<f8").data)
+
+
+def hash_of_weights(weights: FloatArray | None) -> str | None:
+    """Return a few letters that only these weights have; none where all are equal."""
+    return None if weights is None or np.ptp(weights) == 0 else hash_of(weights)
 
 
 def hash_of_labels(labels: NDArray[Any]) -> str:

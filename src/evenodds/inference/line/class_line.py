@@ -21,7 +21,7 @@ from evenodds.inference.multiclass.confusion_strata import PairsResult
 from evenodds.inference.multiplicity import holm
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import Diagnostic, versions_in_use
-from evenodds.rows.classes import Classes, read_classes
+from evenodds.rows.labels import Classes, read_classes
 from evenodds.validation import FloatArray, as_array, check_between, join_quoted
 
 # Chances of all classes may miss 1 by so much, and are then divided by their sum.

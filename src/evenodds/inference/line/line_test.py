@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from evenodds.errors import InputError
 from evenodds.inference.cases.line_fit import (
     ALIKE,
+    LEAST_SLOPE,
     GroupedRows,
     LineStatistic,
     Regressed,
@@ -34,7 +35,7 @@ from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import Diagnostic, check_alternative
 from evenodds.rows.labels import Labels, read_labels
 from evenodds.rows.memory import read_groups, read_weights
-from evenodds.validation import FloatArray, check_between, with_minus
+from evenodds.validation import FloatArray, check_between, check_same_order, with_minus
 
 DEFAULT_SHARED_TOLERANCE = {"probability": 0.05, "looked-up": 0.0}
 # What decides at 5%, and how many strata a line needs.
@@ -158,6 +159,8 @@ def line_test(
     asked = check_alternative(alternative)
     tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance
     tolerance = check_between(tolerance, "shared_tolerance", 0, 0.5, closed="left")
+    check_same_order(scores=scores, y=y, sample_weight=sample_weight, groups=groups)
+    cases.check_order(stated, "stated")
     if cases.n_classes is not None:
         _refuse_of_several(
             kind,
@@ -174,6 +177,7 @@ def line_test(
         )
     given = labels.block(slice(None))
     weights = read_weights(sample_weight, cases.n_rows)
+    cases.check_weights(weights)
     if cases.given_hash is not None:
         cases.check_given(given == 1)
         if kind != "looked-up" or weights is not None or groups is not None:
@@ -334,11 +338,17 @@ def _result(
         z = math.nan
         withheld = (
             "labels follow the scores more steeply than the answers do, which no flips bring "
-            "about: the scores have seen the labels of their own rows; make them out of fold, with "
-            "out_of_fold_scores"
+            "about: the scores have seen the labels of their own rows (make them out of fold, with "
+            "out_of_fold_scores), or the answers shy away from 0 and 1"
         )
     elif against := against_labels(strata, rungs, labels.positive, labels.negative):
         z, withheld = math.nan, against
+    elif slope <= 2 * LEAST_SLOPE:
+        z = math.nan
+        withheld = (
+            "given labels do not follow the answers, and a flat line fits best: check that each "
+            "answer stands beside its own case"
+        )
     elif profile.half_width(NEAR, -NEAR) > FLAT:
         withheld = (
             "asymmetries of very different size fit these answers alike: judge more cases, or make "

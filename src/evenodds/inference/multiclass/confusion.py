@@ -16,7 +16,7 @@ from evenodds.inference.multiclass.confusion_strata import (
     stratified_confusion,
 )
 from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
-from evenodds.rows.classes import read_classes
+from evenodds.rows.labels import read_classes
 from evenodds.validation import MOST_RUNS, FloatArray, check_whole
 
 

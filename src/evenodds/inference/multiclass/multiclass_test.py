@@ -51,7 +51,7 @@ from evenodds.model.logistic import set_up
 from evenodds.model.noisy_likelihood import NoisyProblem
 from evenodds.model.softmax import ClassData, ClassFit, FlipFamily
 from evenodds.model.sums import ZERO, chi_squared, symmetric_inverse
-from evenodds.rows.classes import ClassRows, read_class_rows
+from evenodds.rows.read import ClassRows, read_class_rows
 from evenodds.validation import FloatArray, counted, join_quoted
 
 # With more classes the bends of all curves are too many to test one by one.

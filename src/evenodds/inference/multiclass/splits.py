@@ -14,9 +14,9 @@ from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
 from evenodds.inference.asymmetry import read_anchors
 from evenodds.rows.anchor_points import anchor_table, refuse_holes, refuse_the_data
-from evenodds.rows.classes import Classes, ClassRows
+from evenodds.rows.labels import Classes
 from evenodds.rows.memory import as_arrow
-from evenodds.rows.read import is_path
+from evenodds.rows.read import ClassRows, is_path
 from evenodds.validation import FloatArray, check_choice, check_column, check_whole, join_quoted
 
 if TYPE_CHECKING:

@@ -296,3 +296,61 @@ def test_strata_are_left_out_all_at_once_as_one_by_one():
             strata.freedom - strata.judged[place] + 1,
         )
         assert z == pytest.approx(LineStatistic.of(others, 0.03).at_zero, abs=1e-8)
+
+
+def nearly_flat():
+    """Labels that differ between strata, and hardly follow what was looked up there."""
+    return Strata(
+        np.full(6, 603.0),
+        np.array([465.0, 462, 448, 477, 485, 507]),
+        np.array([11.0, 28, 12, 6, 11, 25]),
+        np.array([11.0, 26, 7, 6, 5, 18]),
+        np.ones(6),
+        np.inf,
+    )
+
+
+def test_a_line_that_is_nearly_flat_is_found():
+    """A grid of asymmetries once passed it by: the estimate was 0.05, not 0.57."""
+    strata = nearly_flat()
+    tried = fit_lines(strata, np.linspace(0.55, 0.6, 51)).log_likelihood
+    found = LineStatistic.of(strata)
+    assert found.best.log_likelihood[0] >= tried.max() - 1e-6
+    assert found.estimate == pytest.approx(0.5716, abs=1e-3)
+
+
+@pytest.mark.parametrize("strata", [nearly_flat(), draw(3), draw(4, 0, 0.2, looked_up=True)])
+def test_no_asymmetry_is_ruled_out_if_one_further_off_is_not(strata):
+    profile = LineStatistic.of(strata).profile()
+    assert (np.diff(profile.z) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("asymmetry", [0.1, -0.2])
+@pytest.mark.parametrize("shares", [np.linspace(0.05, 0.75, 6), np.linspace(0.4, 0.98, 6)])
+def test_on_its_bound_z_has_the_tail_of_a_ray_that_ends_on_an_edge(asymmetry, shares):
+    """Points around the end of the ray, drawn in the plane, against the tail by its angle."""
+    size, slope = np.full(len(shares), 4000.0), 1 - abs(asymmetry)
+    given = (1 - slope + asymmetry) / 2 + slope * shares
+    strata = Strata(size, size * given, size, size * shares, np.ones(len(shares)), np.inf)
+    statistic = LineStatistic.of(strata)
+    fits = fit_lines(strata, np.array([asymmetry]))
+    variances = (given * (1 - given) + slope**2 * shares * (1 - shares)) / size
+    across = np.array([np.full(len(shares), 0.5), shares - 0.5])
+    root = np.linalg.cholesky((across / variances) @ across.T).T
+    drawn = np.random.default_rng(0).normal(size=(400_000, 2))
+    ray, edge = root @ [0, -1], root @ [-np.sign(asymmetry), 1]
+    outwards = root @ [np.sign(asymmetry), 0]
+    ray, edge = ray / np.linalg.norm(ray), edge / np.linalg.norm(edge)
+    normal = outwards - (outwards @ edge) * edge
+    normal /= np.linalg.norm(normal)
+    # The best point is the one drawn, or the nearest on the edge; the null's is the end itself.
+    best = drawn - np.maximum(drawn @ normal, 0)[:, None] * normal
+    at_end = drawn @ ray < 0
+    drop = (drawn**2).sum(axis=1) - ((drawn - best) ** 2).sum(axis=1)
+    side = np.sign((np.linalg.inv(root) @ best.T)[0])
+    z = (side * np.sqrt(drop))[at_end]
+    adjusted = statistic.on_bound(z, fits, np.array([asymmetry]))
+    for level in (0.01, 0.05, 0.1):
+        sides = [(side * adjusted > -ndtri(level)).mean() for side in (-1, 1)]
+        # Exact to the side of the wider angle, careful to the other.
+        assert max(sides) == pytest.approx(level, rel=0.05)

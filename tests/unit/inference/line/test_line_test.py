@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, ndtr
 
@@ -282,3 +283,37 @@ def test_scores_that_saw_their_labels_are_not_tested(world):
     result = eo.line_test(own, y, drawn, eta[drawn.rows], answers="probability", positive="ill")
     assert "the scores have seen the labels of their own rows" in result.withheld
     assert np.isnan(result.equivalence(0.1).pvalue)
+
+
+def test_cases_know_the_weights_that_they_were_drawn_with(world):
+    scores, y, cases, stated, _ = world
+    weights = np.random.default_rng(3).uniform(0.5, 2, N)
+    how = {"answers": "probability", "positive": "ill"}
+    with pytest.raises(eo.InputError, match="drawn without weights"):
+        eo.line_test(scores, y, cases, stated, sample_weight=weights, **how)
+    drawn = eo.Cases.from_dict(eo.choose_cases(scores, n_cases=60, sample_weight=weights).to_dict())
+    with pytest.raises(eo.InputError, match="drawn with weights"):
+        eo.line_test(scores, y, drawn, stated[:60], **how)
+    with pytest.raises(eo.InputError, match="drawn by other weights"):
+        eo.line_test(scores, y, drawn, stated[:60], sample_weight=weights[::-1], **how)
+
+
+def test_a_record_whose_strata_were_moved_is_damaged(world):
+    scores, y, cases, stated, _ = world
+    record = cases.to_dict()
+    record["strata"] = record["strata"][::-1]
+    with pytest.raises(eo.InputError, match="damaged"):
+        eo.line_test(scores, y, eo.Cases.from_dict(record), stated, answers="probability")
+
+
+def test_answers_indexed_by_row_are_in_the_order_of_the_draw(world):
+    scores, y, cases, stated, _ = world
+    told = pd.Series(stated, index=cases.rows)
+    how = {"answers": "probability", "positive": "ill"}
+    plain = eo.line_test(scores, y, cases, stated, **how)
+    assert eo.line_test(scores, y, cases, told, **how).pvalue == plain.pvalue
+    with pytest.raises(eo.InputError, match=r"give stated.loc\[cases.rows\]"):
+        eo.line_test(scores, y, cases, told.sort_index(), **how)
+    truth = pd.Series((stated > 0.5).astype(int), index=cases.rows).sort_index()
+    with pytest.raises(eo.InputError, match=r"give true.loc\[cases.rows\]"):
+        eo.audit_test(truth, y, strata=cases, scores=scores)

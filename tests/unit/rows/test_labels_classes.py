@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from evenodds.errors import InputError
-from evenodds.rows.classes import read_classes
-from evenodds.rows.labels import plain
+from evenodds.rows.labels import plain, read_classes
 
 DAYS = [dt.date(2024, 3, day) for day in (1, 2, 3)]
 

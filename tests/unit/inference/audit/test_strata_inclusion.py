@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.audit.inclusion import read_inclusion
+from evenodds.inference.audit.strata import read_inclusion
 
 
 def drawn(seed=0, n=3000, audited=150, alpha=0.3, beta=0.05):

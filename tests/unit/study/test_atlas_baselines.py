@@ -5,7 +5,7 @@ from evenodds.errors import SeparationError
 from evenodds.model.logistic import fit_logistic
 from evenodds.noise import UniformNoise
 from evenodds.simulation.worlds import find_world, two_bells
-from evenodds.study.baselines import (
+from evenodds.study.atlas import (
     NoiseRates,
     confident_joint,
     confident_joint_rates,

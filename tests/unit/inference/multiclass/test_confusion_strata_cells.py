@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit, tails
-from evenodds.inference.multiclass.looked_up import ClassCells
+from evenodds.inference.multiclass.confusion_strata import ClassCells
 from evenodds.inference.multiplicity import holm
 
 THREE = ClassCells(
