@@ -129,15 +129,22 @@ def test_rows_of_the_sheet_may_be_in_any_order(filled, line, tmp_path):
     assert line(path).stdout == before
 
 
-def test_weights_and_groups_are_read_from_the_data(world, sheet, filled, line):
-    options = ("--weight", "times", "--group", "patient", "--format", "json")
-    found = json.loads(line(filled(), *options).stdout)
-    table, draw, _ = sheet
+def test_weights_and_groups_are_read_from_the_data(world, filled, line, command, tmp_path):
+    options = ("--weight", "times", "--group", "patient")
+    drawn = command(
+        f"cases {world}/rows.csv --label scan --scores {world}/s.parquet --out {tmp_path}/own.csv",
+        " ".join(options),
+    )
+    assert drawn.exit_code == 0
+    table, draw = pd.read_csv(tmp_path / "own.csv"), eo.Cases.read(tmp_path / "own.json")
+    said = stated(world, table["row"])
+    table.assign(stated=said).to_csv(tmp_path / "own.csv", index=False)
+    found = json.loads(line(tmp_path / "own.csv", *options, "--format", "json").stdout)
     expected = eo.line_test(
         world.scores,
         world.given,
         draw,
-        stated(world, table["row"]),
+        said,
         answers="probability",
         sample_weight=1 + np.arange(2000) % 2,
         groups=np.arange(2000) // 2,
@@ -145,6 +152,12 @@ def test_weights_and_groups_are_read_from_the_data(world, sheet, filled, line):
     assert found["statistic"] == expected.statistic
     plain = json.loads(line(filled(), "--format", "json").stdout)
     assert found["statistic"] != plain["statistic"]
+
+
+def test_weights_that_the_cases_were_not_drawn_with_are_refused(filled, line):
+    said = line(filled(), "--weight", "times")
+    assert said.exit_code == 2
+    assert "drawn without weights: draw and test with the same --weight" in said.stderr
 
 
 def test_a_report_and_gates(filled, line, tmp_path):
