@@ -11,7 +11,9 @@ from evenodds.model.noisy_fit import climb_noisy
 from evenodds.model.noisy_likelihood import NoisyPoint, NoisyProblem
 from evenodds.rows.memory import read_rows
 
-PROBLEMS = 200
+# Of problems beyond the first 200, one whose best curve is steep, with much noise, and lies beside
+# a shallow one.
+PROBLEMS = (*range(200), 572)
 STARTS = 12
 FEATURES = (
     lambda rng, size: rng.normal(size=size),
@@ -72,7 +74,7 @@ def _brute_force(rng, problem, evidence, plain, asymmetry):
 
 def test_no_start_leads_higher():
     shortfalls = []
-    for number in range(PROBLEMS):
+    for number in PROBLEMS:
         rng, problem, evidence, plain, asymmetry = _problem(number)
         ours = NullFits(problem, evidence, plain).at(asymmetry).objective
         shortfalls.append(_brute_force(rng, problem, evidence, plain, asymmetry) - ours)

@@ -17,7 +17,6 @@ from evenodds.model.many_fits import PairProducts, batches
 from evenodds.model.noisy_batch import BatchProblem, NoisyBatch
 from evenodds.model.noisy_fit import NoisyFit
 from evenodds.model.noisy_likelihood import (
-    Evidence,
     NoisyEvaluation,
     NoisyPoint,
     NoisyProblem,
@@ -83,7 +82,7 @@ def null_distribution(
             size = batch.stop - batch.start
             labels[batch] = rng.random((size, len(design))) < chances
         targets = centre + rng.normal(size=(n, len(centre))) @ root.T
-        pulls = Evidence.pulls_of(equations.design, targets, equations.covariance)
+        pulls = evidence.pulls_of(equations.design, targets, equations.covariance)
         fits = batch_problem.fit(labels, pulls, null.point)
         for number in range(n):
             drawn = replace(equations, targets=targets[number])

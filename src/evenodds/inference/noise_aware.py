@@ -252,10 +252,11 @@ def _efficient_score(
     fit: NoisyFit, evidence: Evidence, target: FloatArray, group_scores: FloatArray | None
 ) -> Direction:
     """Return the score along `target`, less what the nuisance parameters explain of it."""
-    n_parameters = len(fit.point.coefficients)
     nuisance = free_directions(evidence, int(fit.rate_is_free))
     rows_information = fit.here.information
-    prior = nuisance[:n_parameters].T @ evidence.precision @ nuisance[:n_parameters]
+    n_free = len(evidence.roots)
+    prior = np.zeros((nuisance.shape[1], nuisance.shape[1]))
+    prior[:n_free, :n_free] = np.diag(evidence.roots**2)
     inverse = symmetric_inverse(nuisance.T @ rows_information @ nuisance + prior)
     mixed = nuisance.T @ (rows_information @ target)
     if group_scores is None:
@@ -265,8 +266,8 @@ def _efficient_score(
         anchors = float(mixed @ inverse @ prior @ inverse @ mixed)
         information = float(((group_scores @ residual) ** 2).sum()) + anchors
     # The nuisance score is zero at the null fit, up to where the climb stopped.
-    slack = fit.here.score[:n_parameters] + evidence.penalty_score(fit.point.coefficients)
-    nuisance_score = nuisance.T @ np.concatenate([slack, fit.here.score[n_parameters:]])
+    nuisance_score = nuisance.T @ fit.here.score
+    nuisance_score[:n_free] += evidence.free_score(fit.point.coefficients)
     score = float(fit.here.score @ target - mixed @ inverse @ nuisance_score)
     standard_error = float(np.sqrt(max(information, 1e-300)))
     return Direction(

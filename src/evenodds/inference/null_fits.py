@@ -53,9 +53,18 @@ class NullFits:
     def at(self, asymmetry: float) -> NoisyFit:
         """Return the null fit for a hypothesised asymmetry."""
         if asymmetry not in self._tops:
-            tops = self._nearby(asymmetry) if self._tops else self._first(asymmetry)
-            self._tops[asymmetry] = tops
+            best, *others = self._nearby(asymmetry) if self._tops else self._first(asymmetry)
+            self._tops[asymmetry] = [self._settled(best), *others]
         return self._tops[asymmetry][0]
+
+    def _settled(self, top: NoisyFit) -> NoisyFit:
+        """Climb on where a climb ran out of steps on its way."""
+        if top.converged or top.is_step:
+            return top
+        problem, at = self.problem, top.point
+        return climb_noisy(
+            problem, self.evidence, at.asymmetry, at, problem.last_gain, seen=top.here
+        )
 
     def refitted(self, evidence: Evidence, asymmetry: float) -> NoisyFit:
         """Return the fit with other evidence, from where these fits are."""

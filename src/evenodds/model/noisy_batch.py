@@ -83,10 +83,12 @@ def reduced_batch(
     """Return score and information of the free coefficients and tau, with the evidence."""
     basis, d = evidence.basis, here.coefficients.shape[1]
     score = np.empty((len(pulls), basis.shape[1] + 1))
-    score[:, :-1] = (here.score[:, :d] + pulls - here.coefficients @ evidence.precision) @ basis
+    score[:, :-1] = (here.score[:, :d] + pulls) @ basis
+    score[:, :-1] -= here.coefficients @ basis * evidence.roots**2
     score[:, -1] = here.score[:, d]
     information = np.empty((len(pulls), score.shape[1], score.shape[1]))
-    information[:, :-1, :-1] = basis.T @ (here.information[:, :d, :d] + evidence.precision) @ basis
+    information[:, :-1, :-1] = basis.T @ here.information[:, :d, :d] @ basis
+    information[:, :-1, :-1] += np.diag(evidence.roots**2)
     border = here.information[:, :d, d] @ basis
     information[:, :-1, -1] = information[:, -1, :-1] = border
     information[:, -1, -1] = here.information[:, d, d]

@@ -38,6 +38,8 @@ RATES = (0.18, 0.3, 0.42)
 REACH, BINS = 6.0, 120
 STEEPNESSES = np.geomspace(0.2, 12.0, 9)
 CROSSINGS = np.linspace(-5.0, 5.0, 21)
+# Much noise around a steep curve may be a top beside a shallow one that is the best of the grid.
+STEEP = STEEPNESSES[STEEPNESSES > 2]
 # Steeper ones, for few rows, where the likelihood may prefer a step.
 STEPS = np.geomspace(20.0, 60.0, 3)
 FEW_ROWS_A_PARAMETER = 300
@@ -100,12 +102,16 @@ def grid_starts(
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Return the best coefficients of each noise rate, and the rates, for every replicate.
 
-    With few rows the best of the steep curves comes on top, at whichever rate it has.
+    At the highest rate the best steep curve is another start, where it is not the best of all.
+    With few rows the best of steps comes on top, at whichever rate it has.
     """
     rates = np.maximum(RATES, first_rate(asymmetry))
     for rate in rates:
         coefficients, _ = _best(index, evidence, asymmetry, STEEPNESSES, float(rate))
         yield coefficients, np.full(len(coefficients), rate)
+    steep, _ = _best(index, evidence, asymmetry, STEEP, float(rates[-1]))
+    if not np.array_equal(steep, coefficients):
+        yield steep, np.full(len(steep), rates[-1])
     if few_rows:
         found = [_best(index, evidence, asymmetry, STEPS, float(rate)) for rate in rates]
         winner = np.argmax([objective for _, objective in found], axis=0)
@@ -329,7 +335,8 @@ def _top_of_hill(
             continue
         off = np.append(point.coefficients - top.point.coefficients, off_rate)
         distance = off @ top.here.information[:-1, :-1] @ off
-        if distance + off[:-1] @ evidence.precision @ off[:-1] < SAME_HILL:
+        of_evidence = evidence.roots * (evidence.basis.T @ off[:-1])
+        if distance + of_evidence @ of_evidence < SAME_HILL:
             return top
     return None
 
@@ -362,8 +369,8 @@ def along_the_tangent(fit: NoisyFit, evidence: Evidence, asymmetry: float) -> No
 
 def reduced_score(score: FloatArray, point: NoisyPoint, evidence: Evidence) -> FloatArray:
     """Return the score of the free coefficients and tau, with the evidence."""
-    total = score[:-1] + evidence.penalty_score(point.coefficients)
-    return np.append(evidence.basis.T @ total, score[-1])
+    of_rows = evidence.basis.T @ score[:-1]
+    return np.append(of_rows + evidence.free_score(point.coefficients), score[-1])
 
 
 def reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, FloatArray]:
@@ -372,8 +379,10 @@ def reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, Floa
     basis, n_free = evidence.basis, evidence.basis.shape[1]
     score = reduced_score(here.score[:-1], here.point, evidence)
     information = np.empty((n_free + 1, n_free + 1))
-    block = here.information[:n_parameters, :n_parameters] + evidence.precision
+    block = here.information[:n_parameters, :n_parameters]
     information[:-1, :-1] = basis.T @ block @ basis
+    diagonal = np.einsum("ii->i", information)  # a view
+    diagonal[:-1] += evidence.roots**2
     border = basis.T @ here.information[:n_parameters, n_parameters]
     information[:-1, -1] = information[-1, :-1] = border
     information[-1, -1] = here.information[n_parameters, n_parameters]

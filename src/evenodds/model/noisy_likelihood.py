@@ -31,21 +31,28 @@ CONTRADICTION = 1e-8
 class Evidence:
     """Constraints and a Gaussian term on d coefficients.
 
-    The coefficients are ``origin + basis @ free`` with orthonormal columns; the Gaussian term takes
-    ``(theta' K theta)/2 - k'theta + constant`` off the log-likelihood.
+    The coefficients are ``origin + basis @ free``; the columns of the basis are orthonormal, and
+    orthogonal to the origin. The Gaussian term takes ``|roots * free - wanted|^2 / 2 + constant``
+    off the log-likelihood. The basis runs along its axes, so that one direction may be known ten
+    thousand times better than another and no digit of the other is lost.
     """
 
     origin: FloatArray
     basis: FloatArray
-    precision: FloatArray  # K
-    pull: FloatArray  # k
+    roots: FloatArray
+    wanted: FloatArray
     constant: float
 
     @classmethod
     def none(cls, n_parameters: int) -> "Evidence":
         """Return evidence that says nothing."""
-        zero = np.zeros((n_parameters, n_parameters))
-        return cls(zero[0], np.eye(n_parameters), zero, zero[0], 0.0)
+        return cls.pulling(np.zeros(n_parameters))
+
+    @classmethod
+    def pulling(cls, precision: FloatArray) -> "Evidence":
+        """Return a Gaussian pull of each coefficient towards zero, of these precisions."""
+        zero = np.zeros(len(precision))
+        return cls(zero, np.eye(len(precision)), np.sqrt(precision), zero, 0.0)
 
     @classmethod
     def of(cls, design: FloatArray, targets: FloatArray, covariance: FloatArray) -> "Evidence":
@@ -60,37 +67,54 @@ class Evidence:
         rows, values = loose.T @ design, loose.T @ targets
         fixed, fixed_values = exact.T @ design, exact.T @ targets
         origin, basis = _solve_constraints(fixed, fixed_values)
-        return cls(
-            origin=origin,
-            basis=basis,
-            precision=rows.T @ rows,
-            pull=rows.T @ values,
-            constant=float(values @ values) / 2,
-        )
+        left, sizes, axes = np.linalg.svd(rows @ basis)
+        roots, wanted = np.zeros(len(axes)), np.zeros(len(axes))
+        roots[: len(sizes)] = sizes
+        seen = left.T @ (values - rows @ origin)
+        wanted[: len(sizes)] = seen[: len(sizes)]
+        rest = seen[len(sizes) :]
+        return cls(origin, basis @ axes.T, roots, wanted, float(rest @ rest) / 2)
 
-    @staticmethod
-    def pulls_of(design: FloatArray, targets: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return the pull of the Gaussian term for other targets, a row for each set of them."""
+    @property
+    def precision(self) -> FloatArray:
+        """What the Gaussian term adds to the information of the coefficients."""
+        return (self.basis * self.roots**2) @ self.basis.T
+
+    @property
+    def pull(self) -> FloatArray:
+        """The score of the Gaussian term at the origin."""
+        return self.basis @ (self.roots * self.wanted)
+
+    def pulls_of(
+        self, design: FloatArray, targets: FloatArray, covariance: FloatArray
+    ) -> FloatArray:
+        """Return the pull for other targets of the same equations, a row for each set of them."""
         _, loose = _split(covariance)
-        return (targets @ loose) @ (loose.T @ design)
+        rows = loose.T @ design
+        return (targets @ loose - rows @ self.origin) @ rows
 
     def scaled(self, share: float) -> "Evidence":
         """Return evidence weakened to go with a share of the rows."""
-        precision, pull = self.precision * share, self.pull * share
-        return Evidence(self.origin, self.basis, precision, pull, self.constant * share)
+        root = float(np.sqrt(share))
+        return replace(
+            self, roots=self.roots * root, wanted=self.wanted * root, constant=self.constant * share
+        )
+
+    def _off(self, coefficients: FloatArray) -> FloatArray:
+        return self.roots * (self.basis.T @ coefficients) - self.wanted
 
     def penalty(self, coefficients: FloatArray) -> float:
         """Return what the Gaussian term takes off the log-likelihood."""
-        quadratic = float(coefficients @ self.precision @ coefficients) / 2
-        return quadratic - float(self.pull @ coefficients) + self.constant
+        off = self._off(coefficients)
+        return float(off @ off) / 2 + self.constant
 
-    def penalty_score(self, coefficients: FloatArray) -> FloatArray:
-        """Return the derivative of minus the penalty."""
-        return self.pull - self.precision @ coefficients
+    def free_score(self, coefficients: FloatArray) -> FloatArray:
+        """Return the derivative of minus the penalty along the free coefficients."""
+        return -self.roots * self._off(coefficients)
 
     def onto(self, coefficients: FloatArray) -> FloatArray:
         """Return the nearest coefficients that obey the constraints, for one row or many."""
-        return self.origin + (coefficients - self.origin) @ self.basis @ self.basis.T
+        return self.origin + coefficients @ self.basis @ self.basis.T
 
 
 def _split(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -155,7 +155,7 @@ def _polished(problem: NoisyProblem, evidence: Evidence, fit: NoisyFit) -> Noisy
 
     def loss(coefficients: FloatArray) -> tuple[float, FloatArray]:
         here = problem.evaluate(NoisyPoint(coefficients, fit.point.rate, fit.point.asymmetry))
-        score = here.score[: len(coefficients)] + evidence.penalty_score(coefficients)
+        score = here.score[: len(coefficients)] + evidence.basis @ evidence.free_score(coefficients)
         return evidence.penalty(coefficients) - here.log_likelihood, -score
 
     start = fit.point.coefficients
@@ -172,6 +172,4 @@ def _forgiving_scaling(rows: Rows) -> Scaling:
 
 def _ridge(n_parameters: int, strength: float) -> Evidence:
     """Return a Gaussian pull of all slopes towards zero."""
-    nothing = Evidence.none(n_parameters)
-    precision = np.diag(np.r_[1e-3, np.ones(n_parameters - 1)]) * strength
-    return Evidence(nothing.origin, nothing.basis, precision, nothing.pull, 0.0)
+    return Evidence.pulling(np.r_[1e-3, np.ones(n_parameters - 1)] * strength)
