@@ -364,7 +364,7 @@ Covariance = Literal["information", "sandwich"]
 
 # The borrowed curvature of the chord climb comes from one row in this many, and the point
 # where it is taken from one in this many of those.
-THINNING = 16
+THINNING = 24
 THINNING_AGAIN = 8
 # Fewer rows than this are climbed by plain Newton, which is quick enough there.
 MANY_ROWS = 128_000
@@ -505,7 +505,7 @@ def fit_logistic(
     Notes
     -----
     Damped Newton from a rescaled least-squares start. With many rows, Newton on
-    a random sixteenth supplies the curvature for passes that need only the score,
+    a random twenty-fourth supplies the curvature for passes that need only the score,
     and one exact Newton step ends the climb: the same optimum, to rounding. From a hundred
     columns on the Gram of the columns stands in for the curvature until that last step, which
     is summed in single precision where the covariance is then right to 4e-8.
@@ -671,11 +671,8 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
         return None
     rng = np.random.default_rng(SAMPLE_SEED)
     sample = rows.peeked(sampling_step(rows, THINNING), rng)
-    small = (
-        sample.thinned(THINNING_AGAIN, rng)
-        if sample.n_rows >= THINNING_AGAIN * n_needed
-        else sample
-    )
+    one, other = (sample.thinned(THINNING_AGAIN, rng) for _ in range(2))
+    small = one if one.n_rows >= n_needed else sample
     try:
         small_problem, start = set_up(small)
     except InputError:
@@ -688,13 +685,15 @@ def _climb_many_rows(rows: Rows) -> tuple[LogisticProblem, Optimum] | None:
         return None
     problem = LogisticProblem(rows, scaling)
     weight = rows.total_weight
+
+    def as_sample(some: Rows) -> Sample:
+        return Sample(LogisticProblem(some, scaling), some.n_rows, some.total_weight / weight)
+
     pilot = Pilot(
         start=near.coefficients,
         information=near.information * (weight / sample.total_weight),
-        samples=(
-            Sample(small_problem, small.n_rows, small.total_weight / weight),
-            Sample(LogisticProblem(sample, scaling), sample.n_rows, sample.total_weight / weight),
-        ),
+        sample=as_sample(sample),
+        parts=(as_sample(one), as_sample(other)),
     )
     optimum = guided_newton(problem, pilot) if rows.costly else chord(problem, pilot)
     return None if optimum is None else (problem, optimum)

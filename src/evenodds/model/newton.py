@@ -20,6 +20,9 @@ LAST_STEP = 1e-10
 # the number of rows in its sample: the curvature is moved along that step by the sample, whose
 # error shrinks with that root, and ends right to 2e-8.
 LAST_CHORD_STEP = 2e-8
+# What a sample that moves the last curvature should leave of error in a covariance, and what it
+# may leave, both as estimated.
+COVARIANCE_ERROR, MOST_COVARIANCE_ERROR = 2e-8, 5e-8
 MAX_ITERATIONS = 40
 # Passes of the score alone that may fail to halve the step before Newton goes on.
 MAX_SLOW_STEPS = 8
@@ -110,8 +113,13 @@ class Sample:
 
     @property
     def reach(self) -> float:
-        """How large a step the sample can move a curvature along."""
+        """How large a step the sample can move a curvature along, at most."""
         return float(LAST_CHORD_STEP * np.sqrt(self.n_rows))
+
+    def change(self, coefficients: FloatArray, step: FloatArray) -> FloatArray:
+        """Return how the curvature of all rows changes along a step, as the sample shows it."""
+        near, far = (self.likelihood.evaluate(coefficients + part * step) for part in (0, 1))
+        return (far.information - near.information) / self.share
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,21 @@ class Pilot:
 
     start: FloatArray
     information: FloatArray  # scaled up to all rows
-    samples: tuple[Sample, ...]  # the smallest first
+    sample: Sample
+    parts: tuple[Sample, Sample]  # some of its rows, and others
+
+    def off_by(self, coefficients: FloatArray, step: FloatArray) -> float:
+        """Return the error of a covariance that the sample moves along a step.
+
+        A share of ``sqrt(C_ii C_jj)``, told by how far two parts of the sample are apart.
+        """
+        one, other = self.parts
+        apart = one.change(coefficients, step) - other.change(coefficients, step)
+        covariance = np.linalg.inv(self.information)
+        scale = np.sqrt(covariance.diagonal())
+        moved = covariance @ apart @ covariance / np.multiply.outer(scale, scale)
+        fewer = self.sample.n_rows * (1 / one.n_rows + 1 / other.n_rows)
+        return float(np.abs(moved).max() / np.sqrt(fewer))
 
 
 def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
@@ -134,7 +156,8 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
     inverse: FloatArray = np.linalg.inv(information).astype(np.float64)
     total_curvature = information[0, 0]
     coefficients, score = start, problem.score(start)
-    previous_size = np.inf
+    previous_size, reach = np.inf, pilot.sample.reach
+    known = False
     for iteration in range(1, MAX_ITERATIONS + 1):
         step = inverse @ score
         slope = score @ step
@@ -143,21 +166,34 @@ def chord(problem: Likelihood, pilot: Pilot) -> Optimum | None:
         size = float(np.sqrt(slope / total_curvature))
         # The next error is about this step times the rate at which steps shrink.
         rate = min(size / previous_size, 0.5) if previous_size < np.inf else 0.5
-        if size * rate <= pilot.samples[-1].reach:
+        if size * rate <= reach and not known:
+            off = pilot.off_by(coefficients, step) / size
+            reach, known = min(reach, COVARIANCE_ERROR / max(off, 1e-300)), True
+        if size * rate <= reach:
             coefficients = coefficients + step
             last = problem.evaluate(coefficients)
             final_step = _newton_step(last)
-            if final_step is None or _size(final_step, last) > 2 * pilot.samples[-1].reach:
+            if final_step is None or _size(final_step, last) > 2 * pilot.sample.reach:
                 return None
             there = _polished(coefficients, last, final_step, iteration + 1)
-            enough = [s for s in pilot.samples if _size(final_step, last) <= s.reach]
-            return _corrected(there, final_step, enough[0] if enough else pilot.samples[-1])
+            if pilot.off_by(coefficients, final_step) > MOST_COVARIANCE_ERROR:
+                return _again(problem, there)
+            return _corrected(there, final_step, pilot.sample)
         next_score = problem.score(coefficients + step)
         if not next_score @ step > OVERSHOT * slope or size > previous_size:
             return None
         inverse = with_secant(inverse, step, score - next_score)
         coefficients, score, previous_size = coefficients + step, next_score, size
     return None
+
+
+def _again(problem: Likelihood, there: Optimum) -> Optimum | None:
+    """Return an optimum with the curvature of all rows there, or None where it is lost."""
+    last = problem.evaluate(there.coefficients)
+    step = _newton_step(last)
+    if step is None:
+        return None
+    return _polished(there.coefficients, last, step, there.n_iterations + 1)
 
 
 def quasi_newton(
@@ -227,14 +263,14 @@ def guided_newton(problem: Likelihood, pilot: Pilot) -> Optimum | None:
     sample's own error times its square away from the optimum: two passes do. Returns None
     when the sample misleads, for Newton to take over.
     """
-    coefficients, sample, previous_size = pilot.start, pilot.samples[-1], np.inf
+    coefficients, sample, previous_size = pilot.start, pilot.sample, np.inf
     for iteration in range(1, MAX_ITERATIONS + 1):
         here = problem.evaluate(coefficients)
         step = _newton_step(here)
         if step is None:
             return None
         size = _size(step, here)
-        if size <= sample.reach:
+        if size <= sample.reach and pilot.off_by(coefficients, step) <= COVARIANCE_ERROR:
             return _corrected(_polished(coefficients, here, step, iteration), step, sample)
         if not size < previous_size / 2:
             return None

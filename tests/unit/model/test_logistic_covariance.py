@@ -54,3 +54,21 @@ def test_rows_repeated_within_a_group_are_no_news(labelled):
         np.tile(labelled.X, (4, 1)), np.tile(labelled.y, 4), groups=np.tile(groups, 4)
     )
     assert four_times.covariance == pytest.approx(once.covariance, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [2, 8, 13])
+def test_the_covariance_of_many_heavy_tailed_rows_is_exact_to_one_in_ten_million(seed):
+    rng = np.random.default_rng(seed)
+    n_rows, n_columns = 130_000, (6, 8, 10)[seed % 3]
+    X = rng.standard_t(3, size=(n_rows, n_columns))
+    if seed % 2:
+        X = np.exp(rng.normal(size=(n_rows, n_columns)))
+    slopes = rng.normal(size=n_columns)
+    index = X @ (1.5 * slopes / np.linalg.norm(slopes))
+    chance = 1 / (1 + np.exp(np.quantile(index, 0.7) - index))
+    fit = eo.fit_logistic(X, (rng.random(n_rows) < chance).astype(float))
+    design = np.column_stack([np.ones(n_rows), X])
+    fitted = 1 / (1 + np.exp(-design @ fit.coefficients))
+    exact = np.linalg.inv((design.T * (fitted * (1 - fitted))) @ design)
+    scale = np.sqrt(exact.diagonal())
+    assert np.abs((fit.covariance - exact) / np.outer(scale, scale)).max() < 1e-7
