@@ -36,10 +36,15 @@ def main() -> None:
     quick = parser.parse_args().quick
     warnings.simplefilter("ignore")
     print("one thread; " + ", ".join(f"{name} {number}" for name, number in versions().items()))
-    for size in QUICK_SIZES if quick else SIZES:
-        held = size[0] * size[1] * 8 / 2**20
-        share = extra_mebibytes("evenodds", *size) / held
-        print(f"\n{size[0]:,} x {size[1]}: extra memory {share:.2f} of the data")
+    sizes = QUICK_SIZES if quick else SIZES
+    # All before any data are made here: a process starts with its parent's mark.
+    extra = [extra_mebibytes("evenodds", *size) for size in sizes]
+    for size, mebibytes in zip(sizes, extra, strict=True):
+        share = mebibytes / (size[0] * size[1] * 8 / 2**20)
+        print(
+            f"\n{size[0]:,} x {size[1]}: extra memory {share:.2f} of the data (wanted at most "
+            f"{MEMORY_SHARE:g})"
+        )
         for kind in get_args(Kind):
             _fits(kind, size)
     _scores(*((100_000, 50) if quick else (1_000_000, 100)))
