@@ -296,7 +296,7 @@ def _figure_name(path: Path, data: str | None) -> Path:
 
 def _draw(plan: "Plan", name: Path) -> None:
     """Write the picture of a plan."""
-    from evenodds.report.class_figures import plan_figure
+    from evenodds.report.figures import plan_figure
     from evenodds.report.style import save_figure
 
     for written in save_figure(plan_figure(plan), name):

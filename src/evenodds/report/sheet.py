@@ -200,8 +200,7 @@ class Sheet:
 
     def draw(self, kind: str) -> "Figure":
         """Draw one of the pictures."""
-        module = "class_figures" if kind in _OF_SEVERAL else "curve_figures"
-        figure: Figure = _load(f"{module}.{kind}_figure")(self.result, self.view)
+        figure: Figure = _load(f"figures.{kind}_figure")(self.result, self.view)
         return figure
 
     def caption(self, kind: str) -> Caption:
@@ -209,17 +208,6 @@ class Sheet:
         return self.pictures[kind].caption(self.result, self.view)
 
 
-# Figures of several contours, classes, annotators or plans.
-_OF_SEVERAL: Final = {
-    "annotators",
-    "confusion",
-    "contours",
-    "line",
-    "pairs",
-    "plan",
-    "shares",
-    "splits",
-}
 # Module and function, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
     "AnnotatorAuditResult": "annotators.annotator_sheet",
