@@ -18,6 +18,7 @@ from evenodds.report.sheet import (
     SheetTable,
     View,
     assumption,
+    row_each,
 )
 from evenodds.validation import signed
 
@@ -117,38 +118,30 @@ def _kind(result: LineTestResult, significance: float) -> str:
 
 
 def _strata(result: LineTestResult) -> SheetTable:
-    return SheetTable(
-        title="Strata of the score",
-        header=(
-            "score",
-            "rows",
-            f"labelled {result.positive!r}",
-            "cases",
-            SAID[result.answers],
-            "line",
-        ),
-        rows=tuple(
-            (
-                f"{one.low:.2f} to {one.high:.2f}",
-                f"{one.n_rows:,.0f}",
-                f"{one.given:.3f}",
-                f"{one.n_cases}",
-                f"{one.stated:.3f} ± {one.stated_error:.3f}",
-                f"{one.fitted:.3f}",
-            )
-            for one in result.strata
-        ),
+    return row_each(
+        "Strata of the score",
+        result.strata,
+        {
+            "score": lambda one: f"{one.low:.2f} to {one.high:.2f}",
+            "rows": lambda one: f"{one.n_rows:,.0f}",
+            f"labelled {result.positive!r}": lambda one: f"{one.given:.3f}",
+            "cases": lambda one: f"{one.n_cases}",
+            SAID[result.answers]: lambda one: f"{one.stated:.3f} ± {one.stated_error:.3f}",
+            "line": lambda one: f"{one.fitted:.3f}",
+        },
     )
 
 
 def _ladder(result: LineTestResult) -> SheetTable:
-    return SheetTable(
-        title="Noise models, each against shares that lie anywhere",
-        header=("noise", "statistic", "df", "p-value"),
-        rows=tuple(
-            (RUNGS[rung.noise], f"{rung.statistic:.2f}", f"{rung.df}", f"{rung.pvalue:.4f}")
-            for rung in result.rungs
-        ),
+    return row_each(
+        "Noise models, each against shares that lie anywhere",
+        result.rungs,
+        {
+            "noise": lambda rung: RUNGS[rung.noise],
+            "statistic": lambda rung: f"{rung.statistic:.2f}",
+            "df": lambda rung: f"{rung.df}",
+            "p-value": lambda rung: f"{rung.pvalue:.4f}",
+        },
     )
 
 

@@ -4,7 +4,7 @@ A test writes its sheet once; nothing that shows it knows which test it was.
 """
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -54,6 +54,14 @@ class SheetTable:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def row_each(
+    title: str, items: Iterable[Any], columns: Mapping[str, Callable[[Any], str]]
+) -> SheetTable:
+    """Return a table with a row for each item: its columns by name, and what each says of it."""
+    rows = tuple(tuple(cell(item) for cell in columns.values()) for item in items)
+    return SheetTable(title, tuple(columns), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +218,7 @@ class Sheet:
 
 # Module and function, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
-    "AnnotatorAuditResult": "annotators.annotator_sheet",
+    "AnnotatorAuditResult": "audit.annotator_sheet",
     "AsymmetryTestResult": "asymmetry.asymmetry_sheet",
     "AuditSize": "plan.audit_size_sheet",
     "AuditTestResult": "audit.audit_sheet",
@@ -223,7 +231,7 @@ _WRITERS: Final = {
     "LineTestResult": "line.line_sheet",
     "MulticlassTestResult": "multiclass.multiclass_sheet",
     "Plan": "plan.plan_sheet",
-    "PriorTestResult": "prior.prior_sheet",
+    "PriorTestResult": "share.prior_sheet",
     "StratifiedConfusionResult": "confusion.stratified_confusion_sheet",
 }
 _WAYS: Final = {
