@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, PLAN, TEST, option
+from evenodds.cli.options import DATA, PLAN, TEST, option, optional
 from evenodds.cli.output import Delivery, deliver, guarded, name_data, show
 
 if TYPE_CHECKING:
@@ -34,97 +34,71 @@ def run_audit(
             rich_help_panel=DATA,
         ),
     ],
-    true: Annotated[
-        str | None,
-        option(
-            DATA,
-            "Column of true labels. Of an export: the annotator who looked them up. Default: what "
-            "is marked as ground truth.",
-            "COL",
-        ),
-    ] = None,
-    given: Annotated[
-        str | None,
-        option(
-            DATA,
-            "Column of given labels. Of an export: a field of the items. Default: what the other "
-            "annotators said.",
-            "COL",
-        ),
-    ] = None,
+    true: str | None = optional(
+        DATA,
+        "Column of true labels. Of an export: the annotator who looked them up. Default: what "
+        "is marked as ground truth.",
+        "COL",
+    ),
+    given: str | None = optional(
+        DATA,
+        "Column of given labels. Of an export: a field of the items. Default: what the other "
+        "annotators said.",
+        "COL",
+    ),
     positive: options.Positive = None,
-    annotator: Annotated[
-        str | None, option(DATA, "Column of annotators: one test for each of them.", "COL")
-    ] = None,
-    group: Annotated[
-        list[str] | None,
-        option(
-            DATA,
-            "Column of groups: rows of one item, or of one annotator, are not independent. "
-            "Twice for both.",
-            "COL",
-        ),
-    ] = None,
-    sampled_by: Annotated[
-        options.Drawn, option(DRAWN, "At random, by true class, or by given label.")
-    ] = "random",
-    given_counts: Annotated[
-        str | None,
-        option(
-            DRAWN,
-            "For --sampled-by given: rows of the whole data by given label, as no=9000,yes=1000. "
-            "Default: counted in DATA, if it holds rows that were not audited.",
-            "COUNTS",
-        ),
-    ] = None,
-    stratum: Annotated[
-        str | None,
-        option(
-            DRAWN,
-            "Column of strata that rows were drawn within, at random or by given label "
-            "(--sampled-by); DATA holds the rows that were not audited too.",
-            "COL",
-        ),
-    ] = None,
-    cases: Annotated[
-        Path | None,
-        option(
-            DRAWN,
-            "Record of cases drawn along a score (choose_cases), with --scores: the audited rows "
-            "of DATA are those.",
-            "FILE",
-        ),
-    ] = None,
-    scores: Annotated[
-        str | None, option(DRAWN, "For --cases: column of the scores they were drawn by.", "COL")
-    ] = None,
-    inclusion: Annotated[
-        str | None,
-        option(
-            DRAWN,
-            "Column of the chance with which each row was drawn, where these differ; DATA holds "
-            "the rows that were not drawn too.",
-            "COL",
-        ),
-    ] = None,
-    looks: Annotated[
-        str | None,
-        option(
-            TEST,
-            "Where the audit is read while it grows: audited rows at each planned look, as "
-            "50,100,150,200.",
-            "SIZES",
-        ),
-    ] = None,
-    corrected_share: Annotated[
-        bool,
-        option(
-            TEST,
-            "Instead of the test: the share truly positive, from the labels of all rows of DATA "
-            "and the audited ones. With --annotator COL for each group of that column.",
-            name="--corrected-share",
-        ),
-    ] = False,
+    annotator: str | None = optional(
+        DATA, "Column of annotators: one test for each of them.", "COL"
+    ),
+    group: list[str] | None = optional(
+        DATA,
+        "Column of groups: rows of one item, or of one annotator, are not independent. "
+        "Twice for both.",
+        "COL",
+    ),
+    sampled_by: options.Drawn = optional(
+        DRAWN, "At random, by true class, or by given label.", default="random"
+    ),
+    given_counts: str | None = optional(
+        DRAWN,
+        "For --sampled-by given: rows of the whole data by given label, as no=9000,yes=1000. "
+        "Default: counted in DATA, if it holds rows that were not audited.",
+        "COUNTS",
+    ),
+    stratum: str | None = optional(
+        DRAWN,
+        "Column of strata that rows were drawn within, at random or by given label "
+        "(--sampled-by); DATA holds the rows that were not audited too.",
+        "COL",
+    ),
+    cases: Path | None = optional(
+        DRAWN,
+        "Record of cases drawn along a score (choose_cases), with --scores: the audited rows "
+        "of DATA are those.",
+        "FILE",
+    ),
+    scores: str | None = optional(
+        DRAWN, "For --cases: column of the scores they were drawn by.", "COL"
+    ),
+    inclusion: str | None = optional(
+        DRAWN,
+        "Column of the chance with which each row was drawn, where these differ; DATA holds "
+        "the rows that were not drawn too.",
+        "COL",
+    ),
+    looks: str | None = optional(
+        TEST,
+        "Where the audit is read while it grows: audited rows at each planned look, as "
+        "50,100,150,200.",
+        "SIZES",
+    ),
+    corrected_share: bool = optional(
+        TEST,
+        "Instead of the test: the share truly positive, from the labels of all rows of DATA "
+        "and the audited ones. With --annotator COL for each group of that column.",
+        name="--corrected-share",
+        default=False,
+    ),
     alternative: options.Alternative = "two-sided",
     *,
     output: options.GatedOptions,
@@ -184,31 +158,23 @@ def run_audit(
 def run_audit_plan(
     alpha: Annotated[float, option(PLAN, "Share of positives flipped, to be found.", "RATE")],
     beta: Annotated[float, option(PLAN, "Share of negatives flipped, to be found.", "RATE")],
-    prior: Annotated[
-        float | None, option(PLAN, "Share of rows that are truly positive.", "SHARE")
-    ] = None,
-    scores: Annotated[
-        str | None,
-        option(
-            PLAN,
-            "Audit along a score: a file of out-of-fold scores, as evenodds scores writes one, or "
-            "a column of --data. Instead of --prior.",
-            "FILE|COL",
-        ),
-    ] = None,
-    data: Annotated[
-        list[str] | None, option(PLAN, "For --scores: file with that column.", "FILE")
-    ] = None,
-    sampled_by: Annotated[
-        options.Drawn, option(PLAN, "Draw rows at random, by true class, or by given label.")
-    ] = "random",
-    share: Annotated[
-        float | None,
-        option(PLAN, "By class: share of the audit drawn from the positives.", "SHARE"),
-    ] = None,
-    power: Annotated[float, option(PLAN, "Probability of finding it.", "SHARE")] = 0.8,
-    runs: Annotated[int, option(PLAN, "Simulated audits to check it with; 0 for none.", "N")] = 200,
-    seed: Annotated[int, option(PLAN, "Seed of the simulation.", "N")] = 0,
+    prior: float | None = optional(PLAN, "Share of rows that are truly positive.", "SHARE"),
+    scores: str | None = optional(
+        PLAN,
+        "Audit along a score: a file of out-of-fold scores, as evenodds scores writes one, or "
+        "a column of --data. Instead of --prior.",
+        "FILE|COL",
+    ),
+    data: list[str] | None = optional(PLAN, "For --scores: file with that column.", "FILE"),
+    sampled_by: options.Drawn = optional(
+        PLAN, "Draw rows at random, by true class, or by given label.", default="random"
+    ),
+    share: float | None = optional(
+        PLAN, "By class: share of the audit drawn from the positives.", "SHARE"
+    ),
+    power: float = optional(PLAN, "Probability of finding it.", "SHARE", default=0.8),
+    runs: int = optional(PLAN, "Simulated audits to check it with; 0 for none.", "N", default=200),
+    seed: int = optional(PLAN, "Seed of the simulation.", "N", default=0),
     alternative: options.Alternative = "two-sided",
     significance: options.Significance = 0.05,
     output_format: options.Format = "text",

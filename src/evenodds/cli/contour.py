@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import ANCHORS, OUTPUT, TEST, option
+from evenodds.cli.options import ANCHORS, OUTPUT, TEST, optional
 from evenodds.cli.output import Delivery, deliver, guarded, name_data
 
 if TYPE_CHECKING:
@@ -23,31 +23,25 @@ evenodds contour patients.csv --label diagnosis --anchors stated.csv \\
 def run_contour(
     data: options.Data,
     table: options.TableOptions,
-    anchors: Annotated[
-        Path | None,
-        option(
-            ANCHORS,
-            "File of cases with the feature columns, and a column 'posterior' with the stated "
-            "chance of being positive, such as 0.1, 0.5 and 0.9.",
-            "FILE",
-        ),
-    ] = None,
-    anchor_column: Annotated[
-        str | None,
-        option(ANCHORS, "Column of stated posteriors in DATA; empty: no anchor.", "COL"),
-    ] = None,
+    anchors: Path | None = optional(
+        ANCHORS,
+        "File of cases with the feature columns, and a column 'posterior' with the stated "
+        "chance of being positive, such as 0.1, 0.5 and 0.9.",
+        "FILE",
+    ),
+    anchor_column: str | None = optional(
+        ANCHORS, "Column of stated posteriors in DATA; empty: no anchor.", "COL"
+    ),
     *,
     error: options.AnchorOptions,
     probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
-    engine: Annotated[
-        Literal["spline", "local"] | None,
-        option(TEST, "spline (default): any number of features; local: up to five."),
-    ] = None,
+    engine: Literal["spline", "local"] | None = optional(
+        TEST, "spline (default): any number of features; local: up to five."
+    ),
     output: options.ShownOptions,
-    gate: Annotated[
-        options.Rung | None,
-        option(OUTPUT, "Exit with 1 if this noise, or a simpler one, is all rejected."),
-    ] = None,
+    gate: options.Rung | None = optional(
+        OUTPUT, "Exit with 1 if this noise, or a simpler one, is all rejected."
+    ),
 ) -> None:
     """Test which noise the labels have: none, uniform, class-conditional, or by the features.
 

@@ -1,9 +1,8 @@
 """`evenodds demo`: the test on bundled data whose truth is known, and files to play with."""
 
 from pathlib import Path
-from typing import Annotated
 
-from evenodds.cli.options import OUTPUT, option
+from evenodds.cli.options import OUTPUT, optional
 from evenodds.cli.output import guarded, tell
 
 EXAMPLES = """\
@@ -13,15 +12,12 @@ evenodds demo --out demo"""
 
 @guarded
 def run_demo(
-    out: Annotated[
-        Path | None,
-        option(
-            OUTPUT,
-            "Also write the files, a report, and what the examples in the help of the other "
-            "commands run on.",
-            "DIR",
-        ),
-    ] = None,
+    out: Path | None = optional(
+        OUTPUT,
+        "Also write the files, a report, and what the examples in the help of the other "
+        "commands run on.",
+        "DIR",
+    ),
 ) -> None:
     """Run the test on bundled, simulated data and show the truth afterwards."""
     from evenodds.anchors import Anchors

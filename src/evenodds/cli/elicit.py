@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, OUTPUT, option
+from evenodds.cli.options import DATA, OUTPUT, option, optional
 from evenodds.cli.output import guarded, tell
 
 if TYPE_CHECKING:
@@ -40,92 +40,64 @@ def run_elicit(
             "FILE",
         ),
     ],
-    features: Annotated[
-        str | None,
-        option(
-            DATA,
-            "Columns that the test, or --score, uses. Default: all numeric ones.",
-            "COLS",
-        ),
-    ] = None,
+    features: str | None = optional(
+        DATA, "Columns that the test, or --score, uses. Default: all numeric ones.", "COLS"
+    ),
     positive: options.Positive = None,
     weight: options.Weight = None,
     group: options.Group = None,
-    scores: Annotated[
-        str | None,
-        option(
-            QUESTIONS,
-            "Judge cases along a score instead of seeking toss-ups: a column of out-of-fold "
-            "scores, or a file of them, as evenodds scores writes one.",
-            "COL|FILE",
-        ),
-    ] = None,
-    score: Annotated[
-        bool,
-        option(
-            QUESTIONS, "The same, with scores made here and written beside --out.", None, "--score"
-        ),
-    ] = False,
-    kind: Annotated[
-        options.AnswerKind | None,
-        option(QUESTIONS, "With scores: ask for probabilities, or for the looked-up truth."),
-    ] = None,
-    cases: Annotated[
-        int | None,
-        option(
-            QUESTIONS,
-            "How many cases to ask about. Default: 60; 40 a class of three and more.",
-            "N",
-        ),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        option(
-            QUESTIONS,
-            "How many of them come back, unannounced. Default: 12; 6 with scores, none where the "
-            "truth is looked up.",
-            "N",
-        ),
-    ] = None,
-    looks: Annotated[
-        str | None,
-        option(
-            QUESTIONS,
-            "With --kind looked-up: cases answered at each planned look, as 60,120; the last is "
-            "the number of cases. Answers are tested at these only.",
-            "SIZES",
-        ),
-    ] = None,
-    lean: Annotated[
-        float,
-        option(QUESTIONS, "Half-width of a bias of one expert that answers cannot show.", "WIDTH"),
-    ] = 0.03,
-    seed: Annotated[
-        int | None, option(QUESTIONS, "Seed of the choice of cases. Default: 0.", "N")
-    ] = None,
-    show: Annotated[
-        str | None,
-        option(
-            PAGE,
-            "Columns to show, as a,b,c. Default: those the test uses; with scores, all.",
-            "COLS",
-        ),
-    ] = None,
-    images: Annotated[
-        Path | None, option(PAGE, "Folder of pictures. Default: that of DATA.", "DIR")
-    ] = None,
-    port: Annotated[int, option(PAGE, "Port to listen on; 0 takes any free one.", "N")] = 0,
-    browser: Annotated[bool, option(PAGE, "Open the page in a browser.")] = True,
-    raw: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV.", "FILE"
-        ),
-    ] = None,
-    export: Annotated[
-        bool,
-        option(OUTPUT, "Write the files from the answers so far; ask nothing.", name="--export"),
-    ] = False,
+    scores: str | None = optional(
+        QUESTIONS,
+        "Judge cases along a score instead of seeking toss-ups: a column of out-of-fold "
+        "scores, or a file of them, as evenodds scores writes one.",
+        "COL|FILE",
+    ),
+    score: bool = optional(
+        QUESTIONS,
+        "The same, with scores made here and written beside --out.",
+        name="--score",
+        default=False,
+    ),
+    kind: options.AnswerKind | None = optional(
+        QUESTIONS, "With scores: ask for probabilities, or for the looked-up truth."
+    ),
+    cases: int | None = optional(
+        QUESTIONS, "How many cases to ask about. Default: 60; 40 a class of three and more.", "N"
+    ),
+    repeats: int | None = optional(
+        QUESTIONS,
+        "How many of them come back, unannounced. Default: 12; 6 with scores, none where the "
+        "truth is looked up.",
+        "N",
+    ),
+    looks: str | None = optional(
+        QUESTIONS,
+        "With --kind looked-up: cases answered at each planned look, as 60,120; the last is "
+        "the number of cases. Answers are tested at these only.",
+        "SIZES",
+    ),
+    lean: float = optional(
+        QUESTIONS,
+        "Half-width of a bias of one expert that answers cannot show.",
+        "WIDTH",
+        default=0.03,
+    ),
+    seed: int | None = optional(QUESTIONS, "Seed of the choice of cases. Default: 0.", "N"),
+    show: str | None = optional(
+        PAGE, "Columns to show, as a,b,c. Default: those the test uses; with scores, all.", "COLS"
+    ),
+    images: Path | None = optional(PAGE, "Folder of pictures. Default: that of DATA.", "DIR"),
+    port: int = optional(PAGE, "Port to listen on; 0 takes any free one.", "N", default=0),
+    browser: bool = optional(PAGE, "Open the page in a browser.", default=True),
+    raw: Path | None = optional(
+        OUTPUT, "Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV.", "FILE"
+    ),
+    export: bool = optional(
+        OUTPUT,
+        "Write the files from the answers so far; ask nothing.",
+        name="--export",
+        default=False,
+    ),
 ) -> None:
     """Ask experts which cases are toss-ups, one at a time, on a local web page.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evenodds.cli import options
-from evenodds.cli.options import CASES, OUTPUT, option
+from evenodds.cli.options import CASES, OUTPUT, option, optional
 from evenodds.cli.output import Delivery, check_output, deliver, guarded, name_data, tell
 
 if TYPE_CHECKING:
@@ -53,23 +53,17 @@ def run_cases(
         ),
     ],
     sheet_format: options.CasesFormat = "csv",
-    kind: Annotated[
-        options.AnswerKind | None,
-        option(
-            CASES,
-            "For tasks, and three classes and more: whether to ask for probabilities, or for the "
-            "truth.",
-        ),
-    ] = None,
-    cases: Annotated[int, option(CASES, "How many rows to judge.", "N")] = 60,
-    strata: Annotated[
-        int | None, option(CASES, "Strata of the score. Default: 5 for 60 cases.", "N")
-    ] = None,
-    seed: Annotated[int, option(CASES, "Seed of the draw.", "N")] = 0,
-    show: Annotated[
-        str | None,
-        option(OUTPUT, "Columns to show, as a,b,c. Default: all but the label.", "COLS"),
-    ] = None,
+    kind: options.AnswerKind | None = optional(
+        CASES,
+        "For tasks, and three classes and more: whether to ask for probabilities, or for the "
+        "truth.",
+    ),
+    cases: int = optional(CASES, "How many rows to judge.", "N", default=60),
+    strata: int | None = optional(CASES, "Strata of the score. Default: 5 for 60 cases.", "N"),
+    seed: int = optional(CASES, "Seed of the draw.", "N", default=0),
+    show: str | None = optional(
+        OUTPUT, "Columns to show, as a,b,c. Default: all but the label.", "COLS"
+    ),
 ) -> None:
     """Draw rows along a score for an expert to judge in a spreadsheet, Label Studio or Prodigy.
 
@@ -228,27 +222,19 @@ def run_line(
             "FILE",
         ),
     ],
-    cases: Annotated[
-        Path | None,
-        option(
-            CASES,
-            "With a table or an export: the draw. Default: the table's name with .json.",
-            "FILE",
-        ),
-    ] = None,
+    cases: Path | None = optional(
+        CASES, "With a table or an export: the draw. Default: the table's name with .json.", "FILE"
+    ),
     kind: options.Kind = None,
-    expert: Annotated[
-        str | None, option(CASES, "Whose answers count, as a,b. Default: everybody's.", "NAMES")
-    ] = None,
-    shared_tolerance: Annotated[
-        float | None,
-        option(
-            CASES,
-            "How far an expert may lean the same way in every answer. Default: 0.05 for "
-            "probabilities, 0 for looked-up answers.",
-            "WIDTH",
-        ),
-    ] = None,
+    expert: str | None = optional(
+        CASES, "Whose answers count, as a,b. Default: everybody's.", "NAMES"
+    ),
+    shared_tolerance: float | None = optional(
+        CASES,
+        "How far an expert may lean the same way in every answer. Default: 0.05 for "
+        "probabilities, 0 for looked-up answers.",
+        "WIDTH",
+    ),
     alternative: options.Alternative = "two-sided",
     *,
     output: options.GatedOptions,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from evenodds.cli import options
-from evenodds.cli.options import ANCHORS, DATA, OUTPUT, TEST, option
+from evenodds.cli.options import ANCHORS, DATA, OUTPUT, TEST, option, optional
 from evenodds.cli.output import Delivery, deliver, guarded, name_data
 
 EXAMPLES = """\
@@ -38,32 +38,25 @@ def run_multiclass(
     formula: options.Formula = None,
     weight: options.Weight = None,
     group: options.Group = None,
-    between: Annotated[
-        str,
-        option(
-            ANCHORS, "Column of --anchors that names the split: 'cat | dog', or a class.", "COL"
-        ),
-    ] = "between",
+    between: str = optional(
+        ANCHORS,
+        "Column of --anchors that names the split: 'cat | dog', or a class.",
+        "COL",
+        default="between",
+    ),
     tolerance: options.Tolerance = 0.05,
-    shared_tolerance: Annotated[
-        float | None,
-        option(
-            ANCHORS,
-            "Half-width of the error common to the anchors of a split; default: as wide as the "
-            "tolerance.",
-            "WIDTH",
-        ),
-    ] = None,
-    scheme: Annotated[
-        Literal["one-vs-one", "one-vs-rest", "output-codes"],
-        option(TEST, "How the classes are split."),
-    ] = "one-vs-one",
-    codes: Annotated[
-        Path | None,
-        option(
-            TEST, "For output codes: a table of classes (first column) by +1, -1 and 0.", "FILE"
-        ),
-    ] = None,
+    shared_tolerance: float | None = optional(
+        ANCHORS,
+        "Half-width of the error common to the anchors of a split; default: as wide as the "
+        "tolerance.",
+        "WIDTH",
+    ),
+    scheme: Literal["one-vs-one", "one-vs-rest", "output-codes"] = optional(
+        TEST, "How the classes are split.", default="one-vs-one"
+    ),
+    codes: Path | None = optional(
+        TEST, "For output codes: a table of classes (first column) by +1, -1 and 0.", "FILE"
+    ),
     *,
     output: ClassOptions,
 ) -> None:

@@ -28,6 +28,19 @@ def option(panel: str, text: str, metavar: str | None = None, name: str | None =
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel)
 
 
+def optional(
+    panel: str,
+    text: str,
+    metavar: str | None = None,
+    *,
+    name: str | None = None,
+    default: Any = None,
+) -> Any:
+    """Return an option that one command alone has, and what it is where it is left out."""
+    names = [] if name is None else [name]
+    return typer.Option(default, *names, help=text, metavar=metavar, rich_help_panel=panel)
+
+
 Data = Annotated[
     list[str],
     typer.Argument(

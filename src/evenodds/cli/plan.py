@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, OUTPUT, PLAN, TEST, option
+from evenodds.cli.options import DATA, OUTPUT, PLAN, TEST, optional
 from evenodds.cli.output import INTERRUPTED, check_output, guarded, show, tell
 
 if TYPE_CHECKING:
@@ -36,68 +36,59 @@ def run_plan(
             rich_help_panel=PILOT,
         ),
     ] = None,
-    world: Annotated[
-        str | None, option(PILOT, f"A simulated world instead of DATA: {WORLDS}.", "NAME")
-    ] = None,
-    variance: Annotated[
-        float | None,
-        option(PILOT, "The paper's summary number instead: variance with one anchor.", "SIZE"),
-    ] = None,
-    variance_floor: Annotated[
-        float, option(PILOT, "The part of --variance that more anchors cannot reduce.", "SIZE")
-    ] = 0.0,
-    variance_rows: Annotated[
-        int | None, option(PILOT, "Number of rows that --variance is for.", "N")
-    ] = None,
-    label: Annotated[str | None, option(DATA, "Column of given labels in DATA.", "COL")] = None,
+    world: str | None = optional(PILOT, f"A simulated world instead of DATA: {WORLDS}.", "NAME"),
+    variance: float | None = optional(
+        PILOT, "The paper's summary number instead: variance with one anchor.", "SIZE"
+    ),
+    variance_floor: float = optional(
+        PILOT, "The part of --variance that more anchors cannot reduce.", "SIZE", default=0.0
+    ),
+    variance_rows: int | None = optional(PILOT, "Number of rows that --variance is for.", "N"),
+    label: str | None = optional(DATA, "Column of given labels in DATA.", "COL"),
     features: options.Features = None,
     formula: options.Formula = None,
     positive: options.Positive = None,
-    pilot_alpha: Annotated[
-        float | None, option(DATA, "Share of positives flipped in DATA, where known.", "RATE")
-    ] = None,
-    pilot_beta: Annotated[
-        float | None, option(DATA, "Share of negatives flipped in DATA, where known.", "RATE")
-    ] = None,
-    rows: Annotated[int | None, option(PLAN, "Number of rows.", "N")] = None,
-    anchors: Annotated[int | None, option(PLAN, "Number of toss-up cases.", "N")] = None,
-    alpha: Annotated[
-        float | None, option(PLAN, "Share of positives labelled negative, to be found.", "RATE")
-    ] = None,
-    beta: Annotated[
-        float | None, option(PLAN, "Share of negatives labelled positive, to be found.", "RATE")
-    ] = None,
-    power: Annotated[float | None, option(PLAN, "Probability of finding it.", "SHARE")] = None,
-    rate: Annotated[
-        float,
-        option(PLAN, "Flip rate of the better class, where alpha and beta are sought.", "RATE"),
-    ] = 0.05,
-    scores: Annotated[
-        str | None,
-        option(
-            LINE,
-            "Plan a line test: column of out-of-fold scores in DATA, or a file of them.",
-            "COL|FILE",
-        ),
-    ] = None,
-    cases: Annotated[
-        int | None, option(LINE, "With --scores: number of cases to judge.", "N")
-    ] = None,
+    pilot_alpha: float | None = optional(
+        DATA, "Share of positives flipped in DATA, where known.", "RATE"
+    ),
+    pilot_beta: float | None = optional(
+        DATA, "Share of negatives flipped in DATA, where known.", "RATE"
+    ),
+    rows: int | None = optional(PLAN, "Number of rows.", "N"),
+    anchors: int | None = optional(PLAN, "Number of toss-up cases.", "N"),
+    alpha: float | None = optional(
+        PLAN, "Share of positives labelled negative, to be found.", "RATE"
+    ),
+    beta: float | None = optional(
+        PLAN, "Share of negatives labelled positive, to be found.", "RATE"
+    ),
+    power: float | None = optional(PLAN, "Probability of finding it.", "SHARE"),
+    rate: float = optional(
+        PLAN,
+        "Flip rate of the better class, where alpha and beta are sought.",
+        "RATE",
+        default=0.05,
+    ),
+    scores: str | None = optional(
+        LINE,
+        "Plan a line test: column of out-of-fold scores in DATA, or a file of them.",
+        "COL|FILE",
+    ),
+    cases: int | None = optional(LINE, "With --scores: number of cases to judge.", "N"),
     kind: options.Kind = None,
     tolerance: options.Tolerance = 0.05,
     shared_tolerance: options.SharedTolerance = None,
-    method: Annotated[options.CurveMethod | None, option(TEST, "Which test.")] = None,
+    method: options.CurveMethod | None = optional(TEST, "Which test."),
     alternative: options.Alternative = "two-sided",
     significance: options.Significance = 0.05,
-    runs: Annotated[
-        int, option(CHECK, "Simulated data sets to check the formula with; 0 for none.", "N")
-    ] = 200,
-    seed: Annotated[int, option(CHECK, "Seed of the simulation.", "N")] = 0,
-    workers: Annotated[int, option(CHECK, "Processes to simulate with.", "N")] = 1,
-    figure: Annotated[
-        Path | None,
-        option(OUTPUT, "Write a picture of the plan, as NAME.png and NAME.svg.", "NAME"),
-    ] = None,
+    runs: int = optional(
+        CHECK, "Simulated data sets to check the formula with; 0 for none.", "N", default=200
+    ),
+    seed: int = optional(CHECK, "Seed of the simulation.", "N", default=0),
+    workers: int = optional(CHECK, "Processes to simulate with.", "N", default=1),
+    figure: Path | None = optional(
+        OUTPUT, "Write a picture of the plan, as NAME.png and NAME.svg.", "NAME"
+    ),
     output_format: options.Format = "text",
 ) -> None:
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""

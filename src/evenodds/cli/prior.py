@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, TEST, option
+from evenodds.cli.options import DATA, TEST, optional
 from evenodds.cli.output import guarded, show
 
 EXAMPLES = """\
@@ -22,13 +22,12 @@ def run_prior(
     n_positive: Annotated[int, _argument("POSITIVE", "Number of positive labels.")],
     n_rows: Annotated[int, _argument("ROWS", "Number of labels.")],
     prior: Annotated[float, _argument("SHARE", "True share of positives.")],
-    prior_standard_error: Annotated[
-        float, option(DATA, "Standard error of the true share, if it is an estimate.", "SIZE")
-    ] = 0.0,
-    null: Annotated[
-        Literal["uniform", "clean"],
-        option(TEST, "What to test: uniform (equal flips) or clean (no flips)."),
-    ] = "uniform",
+    prior_standard_error: float = optional(
+        DATA, "Standard error of the true share, if it is an estimate.", "SIZE", default=0.0
+    ),
+    null: Literal["uniform", "clean"] = optional(
+        TEST, "What to test: uniform (equal flips) or clean (no flips).", default="uniform"
+    ),
     significance: options.Significance = 0.05,
     output_format: options.Format = "text",
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, OUTPUT, option
+from evenodds.cli.options import DATA, OUTPUT, option, optional
 from evenodds.cli.output import check_output, guarded, pass_progress, tell
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def run_scores(
     formula: options.Formula = None,
     *,
     own: options.RowOptions,
-    folds: Annotated[int, option(MODEL, "Parts that the rows are divided into.", "N")] = FOLDS,
-    seed: Annotated[int, option(MODEL, "Seed of the division.", "N")] = 0,
+    folds: int = optional(MODEL, "Parts that the rows are divided into.", "N", default=FOLDS),
+    seed: int = optional(MODEL, "Seed of the division.", "N", default=0),
 ) -> None:
     """Score every row by a ridge logistic regression that has not seen its label.
 

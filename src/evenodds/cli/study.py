@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import OUTPUT, PanelledCommand, option
+from evenodds.cli.options import OUTPUT, PanelledCommand, option, optional
 from evenodds.cli.output import INTERRUPTED, guarded, tell
 from evenodds.cli.plan import CHECK as SIMULATION
 from evenodds.cli.plan import WORLDS, read_noise
@@ -36,28 +36,24 @@ evenodds study losses --out losses --seed 1"""
 @guarded
 def run_paper(
     out: Annotated[Path, option(OUTPUT, "Folder for figures and tables.", "DIR")],
-    method: Annotated[
-        options.CurveMethod,
-        option(SETTING, "wald is the paper's own; the others on the same data."),
-    ] = "wald",
-    fourth: Annotated[
-        bool,
-        option(SETTING, "Also flip 40% of positives and 10% of negatives.", name="--fourth"),
-    ] = False,
-    alpha: Annotated[
-        float | None,
-        option(SETTING, "Flip this share of positives instead of the paper's.", "RATE"),
-    ] = None,
-    beta: Annotated[
-        float | None,
-        option(SETTING, "Flip this share of negatives instead of the paper's.", "RATE"),
-    ] = None,
-    world: Annotated[
-        str, option(SETTING, f"Another world than the paper's, of {WORLDS}.", "NAME")
-    ] = "paper",
-    runs: Annotated[int, option(SIMULATION, "Data sets for each setting.", "N")] = 500,
-    seed: Annotated[int, option(SIMULATION, "Seed of the simulation.", "N")] = 0,
-    workers: Annotated[int, option(SIMULATION, "Processes to simulate with.", "N")] = 1,
+    method: options.CurveMethod = optional(
+        SETTING, "wald is the paper's own; the others on the same data.", default="wald"
+    ),
+    fourth: bool = optional(
+        SETTING, "Also flip 40% of positives and 10% of negatives.", name="--fourth", default=False
+    ),
+    alpha: float | None = optional(
+        SETTING, "Flip this share of positives instead of the paper's.", "RATE"
+    ),
+    beta: float | None = optional(
+        SETTING, "Flip this share of negatives instead of the paper's.", "RATE"
+    ),
+    world: str = optional(
+        SETTING, f"Another world than the paper's, of {WORLDS}.", "NAME", default="paper"
+    ),
+    runs: int = optional(SIMULATION, "Data sets for each setting.", "N", default=500),
+    seed: int = optional(SIMULATION, "Seed of the simulation.", "N", default=0),
+    workers: int = optional(SIMULATION, "Processes to simulate with.", "N", default=1),
 ) -> None:
     """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
     from evenodds.cli.output import progress_bar
@@ -88,16 +84,15 @@ def run_paper(
 @guarded
 def run_atlas(
     out: Annotated[Path, option(OUTPUT, "Folder for figures and tables.", "DIR")],
-    extent: Annotated[
-        Literal["small", "full"],
-        option(SETTING, "small: what ships with the package; full: every setting."),
-    ] = "small",
-    worlds: Annotated[
-        str | None, option(SETTING, f"Worlds, as paper,rare, of {WORLDS}. Default: all.", "NAMES")
-    ] = None,
-    runs: Annotated[int, option(SIMULATION, "Data sets for each setting.", "N")] = 200,
-    seed: Annotated[int, option(SIMULATION, "Seed of the simulation.", "N")] = 0,
-    workers: Annotated[int, option(SIMULATION, "Processes to simulate with.", "N")] = 1,
+    extent: Literal["small", "full"] = optional(
+        SETTING, "small: what ships with the package; full: every setting.", default="small"
+    ),
+    worlds: str | None = optional(
+        SETTING, f"Worlds, as paper,rare, of {WORLDS}. Default: all.", "NAMES"
+    ),
+    runs: int = optional(SIMULATION, "Data sets for each setting.", "N", default=200),
+    seed: int = optional(SIMULATION, "Seed of the simulation.", "N", default=0),
+    workers: int = optional(SIMULATION, "Processes to simulate with.", "N", default=1),
 ) -> None:
     """Measure level and power of every method over many worlds, as a table and heat maps."""
     from evenodds.cli.input import split_names
@@ -124,7 +119,7 @@ def run_atlas(
 @guarded
 def run_losses(
     out: Annotated[Path, option(OUTPUT, "Folder for the figure and the table.", "DIR")],
-    seed: Annotated[int, option(SIMULATION, "Seed of the samples in the figure.", "N")] = 0,
+    seed: int = optional(SIMULATION, "Seed of the samples in the figure.", "N", default=0),
 ) -> None:
     """Measure how noise moves the boundary of each loss, and what puts it back."""
     from evenodds.study.losses import run_losses_study

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import ANCHORS, OUTPUT, TEST, option
+from evenodds.cli.options import ANCHORS, OUTPUT, TEST, optional
 from evenodds.cli.output import (
     Delivery,
     check_output,
@@ -35,58 +35,44 @@ evenodds test patients.csv --label diagnosis --anchors toss_ups.csv \\
 def run_test(
     data: options.Data,
     table: options.TableOptions,
-    anchors: Annotated[
-        Path | None, option(ANCHORS, "File of toss-up cases, with the feature columns.", "FILE")
-    ] = None,
-    anchor_column: Annotated[
-        str | None,
-        option(ANCHORS, "Column marking toss-ups in DATA: true/false, or the posterior.", "COL"),
-    ] = None,
+    anchors: Path | None = optional(
+        ANCHORS, "File of toss-up cases, with the feature columns.", "FILE"
+    ),
+    anchor_column: str | None = optional(
+        ANCHORS, "Column marking toss-ups in DATA: true/false, or the posterior.", "COL"
+    ),
     *,
     error: options.AnchorOptions,
-    audit: Annotated[
-        Path | None,
-        option(
-            ANCHORS,
-            "File of audited rows that are not in DATA, with columns true and given: more "
-            "evidence, with or without toss-ups.",
-            "FILE",
-        ),
-    ] = None,
-    true: Annotated[
-        str | None,
-        option(
-            ANCHORS,
-            "Column of true labels in DATA, empty where none was looked up: the same evidence "
-            "from rows of DATA, each counted once.",
-            "COL",
-        ),
-    ] = None,
-    sampled_by: Annotated[
-        options.Drawn | None,
-        option(ANCHORS, "With --true: how those rows were chosen. Default: random."),
-    ] = None,
+    audit: Path | None = optional(
+        ANCHORS,
+        "File of audited rows that are not in DATA, with columns true and given: more "
+        "evidence, with or without toss-ups.",
+        "FILE",
+    ),
+    true: str | None = optional(
+        ANCHORS,
+        "Column of true labels in DATA, empty where none was looked up: the same evidence "
+        "from rows of DATA, each counted once.",
+        "COL",
+    ),
+    sampled_by: options.Drawn | None = optional(
+        ANCHORS, "With --true: how those rows were chosen. Default: random."
+    ),
     probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
-    method: Annotated[options.Method, option(TEST, "Which test.")] = "boundary",
-    settings: Annotated[
-        list[str] | None,
-        option(
-            TEST,
-            "Setting of the method, such as calibration=bootstrap for few rows (then draws=999, "
-            "seed=0); weights=optimal, covariance=sandwich; for local bandwidth=0.5, "
-            "kernel=tricube. Once for each.",
-            "NAME=VALUE",
-            "--set",
-        ),
-    ] = None,
+    method: options.Method = optional(TEST, "Which test.", default="boundary"),
+    settings: list[str] | None = optional(
+        TEST,
+        "Setting of the method, such as calibration=bootstrap for few rows (then draws=999, "
+        "seed=0); weights=optimal, covariance=sandwich; for local bandwidth=0.5, "
+        "kernel=tricube. Once for each.",
+        "NAME=VALUE",
+        name="--set",
+    ),
     alternative: options.Alternative = "two-sided",
     output: options.GatedOptions,
-    flips: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Write how likely each label is flipped, most likely first, as CSV.", "FILE"
-        ),
-    ] = None,
+    flips: Path | None = optional(
+        OUTPUT, "Write how likely each label is flipped, most likely first, as CSV.", "FILE"
+    ),
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
 
