@@ -55,4 +55,4 @@ def test_a_file_is_no_folder(shown, command, folder):
     refused = command("demo --out", shlex.quote(str(folder / "report.html")))
     assert refused.exit_code == 2
     assert "no folder " in refused.stderr
-    assert refused.stderr.endswith("report.html can be made: File exists.\n")
+    assert refused.stderr.endswith("report.html cannot be made: File exists.\n")
