@@ -1,17 +1,12 @@
 """`evenodds audit` and `evenodds audit plan`: rows whose true label was looked up, or will be."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, PLAN, TEST, option, optional
-from evenodds.cli.output import Delivery, deliver, guarded, name_data, show
-
-if TYPE_CHECKING:
-    from evenodds.validation import FloatArray
+from evenodds.cli.options import DATA, PLAN, TEST, argument, option, optional
+from evenodds.cli.output import check_delivery, deliver, guarded, name_data, refuse_given, show_plan
+from evenodds.errors import InputError
 
 DRAWN = "How the audit was drawn"
 EXAMPLES = """\
@@ -26,12 +21,10 @@ evenodds audit plan --alpha 0.2 --beta 0.1 --scores scores.csv"""
 def run_audit(
     data: Annotated[
         list[str],
-        typer.Argument(
-            metavar="DATA",
-            help="Audited rows: CSV, TSV, Parquet or Feather files, or - for CSV on standard "
-            "input. Rows without a true label are counted as not audited. Or an export of Label "
-            "Studio (.json) or Prodigy (.jsonl), with columns item and annotator.",
-            rich_help_panel=DATA,
+        argument(
+            "Audited rows: CSV, TSV, Parquet or Feather files, or - for CSV on standard input. "
+            "Rows without a true label are counted as not audited. Or an export of Label Studio "
+            "(.json) or Prodigy (.jsonl), with columns item and annotator."
         ),
     ],
     true: str | None = optional(
@@ -115,28 +108,40 @@ def run_audit(
         read_audit_file,
         read_counts,
         read_sizes,
+        say_positive,
     )
-    from evenodds.errors import InputError
+    from evenodds.inference.audit.result import AuditTestResult
 
     if annotator is not None and group:
         raise InputError(
             "--group goes with the test of all rows, and --annotator makes one test for each: "
             f"leave one out, or declare both as groups: --group {group[0]} --group {annotator}."
         )
-    _check_strata(
-        stratum, cases, scores, {"--annotator": annotator, "--given-counts": given_counts}
-    )
-    _check_inclusion(
-        inclusion,
-        {"--stratum": stratum, "--cases": cases, "--annotator": annotator}
-        | {"--given-counts": given_counts, "--group": group or None}
-        | {"--sampled-by": None if sampled_by == "random" else sampled_by},
-    )
+    if (cases is None) != (scores is None):
+        absent, there = ("--cases", "--scores") if cases is None else ("--scores", "--cases")
+        raise InputError(f"{there} goes with {absent}: the record of cases, and their scores.")
+    if stratum is not None and cases is not None:
+        raise InputError("--stratum and --cases both say what rows were drawn within: leave one.")
+    needless: dict[str, object] = {"--annotator": annotator, "--given-counts": given_counts}
+    if stratum is not None or cases is not None:
+        refuse_given(
+            needless,
+            "does not go with strata: rows of every stratum are counted in DATA, and tested "
+            "together. Leave it out.",
+        )
+    if inclusion is not None:
+        others: dict[str, object] = {"--stratum": stratum, "--cases": cases, **needless}
+        others |= {"--group": group or None}
+        others |= {"--sampled-by": None if sampled_by == "random" else sampled_by}
+        refuse_given(
+            others,
+            "does not go with --inclusion, which says all of how rows were drawn: leave one out.",
+        )
     if annotator is not None and looks is not None:
         raise InputError("--looks goes with the test of all rows, not with --annotator: leave one.")
     if corrected_share and output.gate is not None:
         raise InputError("--gate goes with the test, and --corrected-share makes none: leave one.")
-    wanted = Delivery(output, data)
+    check_delivery(output, data)
     along = stratum or scores or inclusion
     rows = read_audit_file(data, true, given, annotator, group or (), along)
     result = audit_file(
@@ -149,9 +154,10 @@ def run_audit(
         positive=positive,
         **({} if looks is None else {"looks": read_sizes(looks)}),
     )
-    _say_positive(result, positive, alternative)
+    if isinstance(result, AuditTestResult):
+        say_positive(result, positive, one_sided=alternative != "two-sided")
     shown = correct_share(rows, result) if corrected_share else result
-    deliver(shown, wanted, name=name_data(data, given))
+    deliver(shown, output, name=name_data(data, given))
 
 
 @guarded
@@ -183,14 +189,14 @@ def run_audit_plan(
 
     With --scores, rows are split over steps of the score, which takes fewer of them.
     """
+    from evenodds.cli.scored import read_column_or_file
     from evenodds.noise import ClassConditionalNoise
     from evenodds.planning.audit_size import audit_size
-    from evenodds.report.sheet import View, sheet_of
 
     size = audit_size(
         ClassConditionalNoise(alpha, beta),
         prior=prior,
-        scores=None if scores is None else _scores(scores, data),
+        scores=None if scores is None else read_column_or_file(scores, data),
         sampled_by=sampled_by,
         share=share,
         power=power,
@@ -199,71 +205,4 @@ def run_audit_plan(
         runs=runs,
         seed=seed,
     )
-    show(size, sheet_of(size, View()), output_format)
-
-
-def _scores(scores: str, data: list[str] | None) -> "FloatArray":
-    """Read scores from a file, or from a column of the data."""
-    from evenodds.cli.line import read_scores_file
-    from evenodds.cli.scores import SCORE_FILES
-    from evenodds.errors import InputError
-    from evenodds.inference.cases.record import read_scores
-    from evenodds.rows.anchor_points import whole
-    from evenodds.rows.open_table import open_table
-    from evenodds.rows.tables import as_numpy
-    from evenodds.validation import check_column
-
-    if Path(scores).suffix.lower() in SCORE_FILES:
-        return read_scores_file(Path(scores))
-    if not data:
-        raise InputError(
-            f"--scores {scores} is no file of scores (.parquet, .csv, .npy): for a column, name "
-            "the file that has it by --data."
-        )
-    source = data[0] if len(data) == 1 else data
-
-    def choose(names: tuple[str, ...]) -> list[str]:
-        check_column(scores, names, source)
-        return [scores]
-
-    return read_scores(as_numpy(whole(open_table(source, choose))[scores]))
-
-
-def _say_positive(result: Any, asked: str | None, alternative: str) -> None:
-    """Say which label was taken as positive, where a side was asked for."""
-    from evenodds.cli.input import say_positive
-    from evenodds.inference.audit.result import AuditTestResult
-
-    if isinstance(result, AuditTestResult):
-        say_positive(result, asked, one_sided=alternative != "two-sided")
-
-
-def _check_strata(
-    stratum: str | None, cases: Path | None, scores: str | None, others: dict[str, str | None]
-) -> None:
-    """Refuse strata that are told by halves or twice, and what does not go with them."""
-    from evenodds.errors import InputError
-
-    if (cases is None) != (scores is None):
-        absent, there = ("--cases", "--scores") if cases is None else ("--scores", "--cases")
-        raise InputError(f"{there} goes with {absent}: the record of cases, and their scores.")
-    if stratum is not None and cases is not None:
-        raise InputError("--stratum and --cases both say what rows were drawn within: leave one.")
-    needless = [option for option, value in others.items() if value is not None]
-    if (stratum is not None or cases is not None) and needless:
-        raise InputError(
-            f"{needless[0]} does not go with strata: rows of every stratum are counted in DATA, "
-            "and tested together. Leave it out."
-        )
-
-
-def _check_inclusion(inclusion: str | None, others: Mapping[str, object]) -> None:
-    """Refuse what chances to be drawn leave nothing to say of."""
-    from evenodds.errors import InputError
-
-    needless = [option for option, value in others.items() if value is not None]
-    if inclusion is not None and needless:
-        raise InputError(
-            f"{needless[0]} does not go with --inclusion, which says all of how rows were drawn: "
-            "leave one out."
-        )
+    show_plan(size, output_format)

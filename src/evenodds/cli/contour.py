@@ -1,17 +1,14 @@
 """`evenodds contour`: which noise do these labels have?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import typer
 
 from evenodds.cli import options
 from evenodds.cli.options import ANCHORS, OUTPUT, TEST, optional
-from evenodds.cli.output import Delivery, deliver, guarded, name_data
-
-if TYPE_CHECKING:
-    from evenodds.inference.contour.result import ContourTestResult
-
+from evenodds.cli.output import check_delivery, deliver, guarded, name_data
+from evenodds.errors import InputError
 
 EXAMPLES = """\
 evenodds contour patients.csv --label diagnosis --anchors stated.csv
@@ -48,11 +45,11 @@ def run_contour(
     Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
     """
     from evenodds.cli.input import check_label, data_and_anchors, not_toss_ups, say_positive
-    from evenodds.errors import InputError
     from evenodds.inference.contour.contour_test import climb_on_rows, read_engine, refuse_scores
+    from evenodds.report.contour import why_untested
 
     refuse_scores(probabilities, "--probabilities")
-    wanted = Delivery(output, [*data, *([] if anchors is None else [str(anchors)])])
+    check_delivery(output, [*data, *([] if anchors is None else [str(anchors)])])
     check_label(table.label, table.formula)
     if anchors is None and anchor_column is None:
         raise InputError(
@@ -61,30 +58,15 @@ def run_contour(
         )
     with data_and_anchors(data, table, anchors, error, anchor=anchor_column) as (rows, known):
         result = climb_on_rows(rows, known, read_engine(engine))
-    failure = None
-    if gate is not None and _climbed_past(result, gate, output.significance):
-        reached = result.not_rejected(output.significance)
+    order: list[str] = [*get_args(options.Rung), "instance-dependent"]
+    reached, failure = result.not_rejected(output.significance), None
+    if gate is not None and order.index(reached) > order.index(gate):
         failure = f"--gate {gate} failed: only {reached} noise is not rejected."
     say_positive(rows, table.positive, stated=not_toss_ups(known))
-    deliver(result, wanted, name=name_data(data, rows.label_names[0]), failure=failure)
-    if gate is not None:
-        _refuse_untested(result, gate, output.significance)
-
-
-def _refuse_untested(result: "ContourTestResult", gate: str, significance: float) -> None:
-    """Refuse to pass a gate because the ladder stopped at a noise that cannot be tested."""
-    from evenodds.errors import InputError
-    from evenodds.report.contour import why_untested
-
-    reached = result.not_rejected(significance)
-    if result.rung(reached).contour_pvalue is None:
+    deliver(result, output, name=name_data(data, rows.label_names[0]), failure=failure)
+    if gate is not None and result.rung(reached).contour_pvalue is None:
+        # The ladder stopped at a noise that cannot be tested, which is no pass.
         raise InputError(
             f"--gate {gate} cannot be held: {why_untested(result, reached)}, so "
             f"{reached} noise was not tested. Name cases at more posteriors."
         )
-
-
-def _climbed_past(result: "ContourTestResult", gate: str, significance: float) -> bool:
-    """Tell whether the ladder went past a rung."""
-    order = [*get_args(options.Rung), "instance-dependent"]
-    return order.index(result.not_rejected(significance)) > order.index(gate)

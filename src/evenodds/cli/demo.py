@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evenodds.cli.options import OUTPUT, optional
-from evenodds.cli.output import guarded, tell
+from evenodds.cli.output import guarded, make_console, show_sheet, tell
 
 EXAMPLES = """\
 evenodds demo
@@ -21,7 +21,6 @@ def run_demo(
 ) -> None:
     """Run the test on bundled, simulated data and show the truth afterwards."""
     from evenodds.anchors import Anchors
-    from evenodds.cli.show import make_console, show_sheet
     from evenodds.inference.asymmetry import asymmetry_test
     from evenodds.report.html import write_report
     from evenodds.report.sheet import View, sheet_of

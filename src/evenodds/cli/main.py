@@ -15,7 +15,6 @@ from evenodds.cli import (
     multiclass,
     plan,
     prior,
-    scores,
     test,
 )
 from evenodds.cli.options import PanelledCommand
@@ -63,7 +62,7 @@ COMMANDS = {
     "contour": (contour.run_contour, contour.EXAMPLES),
     "multiclass": (multiclass.run_multiclass, multiclass.EXAMPLES),
     "multiclass audit": (multiclass.run_class_audit, multiclass.AUDIT_EXAMPLES),
-    "scores": (scores.run_scores, scores.EXAMPLES),
+    "scores": (line.run_scores, line.SCORES_EXAMPLES),
     "cases": (line.run_cases, line.CASES_EXAMPLES),
     "line": (line.run_line, line.LINE_EXAMPLES),
     "plan": (plan.run_plan, plan.EXAMPLES),

@@ -1,11 +1,9 @@
 """`evenodds prior`: what the share of positive labels says, when the true share is known."""
 
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Annotated, Literal
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, TEST, optional
+from evenodds.cli.options import DATA, TEST, argument, optional
 from evenodds.cli.output import guarded, show
 
 EXAMPLES = """\
@@ -13,15 +11,11 @@ evenodds prior 800 2000 0.5
 evenodds prior 800 2000 0.5 --prior-standard-error 0.01 --null clean"""
 
 
-def _argument(name: str, text: str) -> Any:
-    return typer.Argument(metavar=name, help=text, rich_help_panel=DATA)
-
-
 @guarded
 def run_prior(
-    n_positive: Annotated[int, _argument("POSITIVE", "Number of positive labels.")],
-    n_rows: Annotated[int, _argument("ROWS", "Number of labels.")],
-    prior: Annotated[float, _argument("SHARE", "True share of positives.")],
+    n_positive: Annotated[int, argument("Number of positive labels.", "POSITIVE")],
+    n_rows: Annotated[int, argument("Number of labels.", "ROWS")],
+    prior: Annotated[float, argument("True share of positives.", "SHARE")],
     prior_standard_error: float = optional(
         DATA, "Standard error of the true share, if it is an estimate.", "SIZE", default=0.0
     ),

@@ -1,15 +1,17 @@
 """`evenodds study`: the paper's simulation, level and power over many worlds, and losses."""
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from evenodds.cli import options
 from evenodds.cli.options import OUTPUT, PanelledCommand, option, optional
-from evenodds.cli.output import INTERRUPTED, guarded, tell
+from evenodds.cli.output import INTERRUPTED, guarded, progress_bar, tell
 from evenodds.cli.plan import CHECK as SIMULATION
 from evenodds.cli.plan import WORLDS, read_noise
+from evenodds.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,7 @@ study = typer.Typer(
     help="Simulations that show how the tests behave.", no_args_is_help=True, rich_markup_mode=None
 )
 SETTING = "Setting"
+GRID_SETTINGS = ("alpha", "beta", "n_rows", "labels", "n_anchors")
 PAPER_EXAMPLES = """\
 evenodds study paper --out paper --runs 2
 evenodds study paper --out rare --world rare --method boundary --runs 2"""
@@ -56,7 +59,6 @@ def run_paper(
     workers: int = optional(SIMULATION, "Processes to simulate with.", "N", default=1),
 ) -> None:
     """Repeat the study of Poyiadzi et al. (2021): its figures, p-values and rejection rates."""
-    from evenodds.cli.output import progress_bar
     from evenodds.inference.asymmetry import CURVE_METHODS
     from evenodds.simulation.worlds import find_world
     from evenodds.study.paper import run_paper_study
@@ -74,9 +76,7 @@ def run_paper(
             workers=check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS),
             progress=progress,
         )
-    from evenodds.cli.show import show_paper_rates
-
-    show_paper_rates(rates, method)
+    _show_paper_rates(rates, method)
     _finish(written, interrupted)
 
 
@@ -96,7 +96,6 @@ def run_atlas(
 ) -> None:
     """Measure level and power of every method over many worlds, as a table and heat maps."""
     from evenodds.cli.input import split_names
-    from evenodds.cli.output import progress_bar
     from evenodds.study.atlas import run_atlas_study
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
@@ -126,17 +125,47 @@ def run_losses(
     from evenodds.validation import check_whole
 
     written, table = run_losses_study(out, seed=check_whole(seed, "--seed"))
-    from evenodds.cli.show import show_boundary_moves
-
-    show_boundary_moves(table)
+    _show_boundary_moves(table)
     _finish(written, interrupted=False)
+
+
+def _show_paper_rates(rates: dict[str, Any], method: str) -> None:
+    """Print how often a grid's test rejects exact toss-ups' data at 5%, by rows and toss-ups."""
+    exact = rates["tolerance"] == 0
+    numbers = sorted(set(rates["n_anchors"].tolist()))
+    print(f"Share of runs that reject at 5% ({method}, exact toss-ups):\n")
+    print(f"  {'flips':<12}{'rows':>7}  {'labels':<10}" + "".join(f"{k:>7}" for k in numbers))
+    settings = zip(*(rates[name].tolist() for name in GRID_SETTINGS), strict=True)
+    shares = rates["pvalue_below_0.05"].tolist()
+    table: dict[tuple[float, float, int, str], dict[int, float]] = {}
+    for (*setting, k), kept, share in zip(settings, exact.tolist(), shares, strict=True):
+        if kept:
+            table.setdefault(tuple(setting), {})[k] = share
+    for (alpha, beta, n, labels), row in table.items():
+        cells = "".join(f"{row[k]:>7.3f}" if k in row else f"{'':>7}" for k in numbers)
+        print(f"  {alpha:.2f} / {beta:.2f}{n:>8,}  {labels:<10}{cells}")
+
+
+def _show_boundary_moves(table: dict[str, Any]) -> None:
+    """Print how far each loss's boundary lies from the true one, a line for each remedy."""
+    worlds, noises = (list(dict.fromkeys(table[name].tolist())) for name in ("world", "noise"))
+    names = zip(*(table[name].tolist() for name in ("loss", "remedy", "radius")), strict=True)
+    lines = dict.fromkeys(names)
+    moves = (table["move"].round(3) + 0.0).reshape(len(lines), len(worlds) * len(noises))
+    print("Distance of the boundary of least risk from the true one, endlessly many rows:\n")
+    print(f"  {'world':<34}" + "".join(f"{world:>{9 * len(noises)}}" for world in worlds))
+    flipped = [noise.split("-")[0] for noise in noises] * len(worlds)
+    print(f"  {'loss':<15}{'remedy':<11}{'radius':<8}" + "".join(f"{one:>9}" for one in flipped))
+    for (loss, remedy, radius), row in zip(lines, moves.tolist(), strict=True):
+        size = "" if math.isinf(radius) else f"{radius:g}"
+        cells = "".join(f"{'none':>9}" if math.isinf(move) else f"{move:>+9.3f}" for move in row)
+        print(f"  {loss:<15}{remedy:<11}{size:<8}{cells}")
 
 
 def _grid_noises(
     noise: "ClassConditionalNoise | None", *, fourth: bool
 ) -> "Sequence[ClassConditionalNoise]":
     """Return the noise asked for, or the paper's three or four."""
-    from evenodds.errors import InputError
     from evenodds.study.paper import FOURTH_NOISE, NOISES
 
     if noise is not None and fourth:

@@ -1,24 +1,23 @@
 """`evenodds test`: is one class flipped more often than the other? Which labels look flipped?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
 from evenodds.cli import options
 from evenodds.cli.options import ANCHORS, OUTPUT, TEST, optional
 from evenodds.cli.output import (
-    Delivery,
+    check_delivery,
     check_output,
     deliver,
     guarded,
     name_data,
     progress_bar,
 )
+from evenodds.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from evenodds.inference.audit.as_evidence import Audit
     from evenodds.inference.results import AsymmetryTestResult
     from evenodds.model.robust import RobustCurve
@@ -90,7 +89,6 @@ def run_test(
         read_audited_rows,
         say_positive,
     )
-    from evenodds.errors import InputError
     from evenodds.inference.asymmetry import METHODS, refuse_anchors_on_scores, run_on_rows
     from evenodds.inference.method import Known
 
@@ -103,7 +101,7 @@ def run_test(
     if sampled_by is not None and true is None:
         raise InputError("--sampled-by goes with --true, the column of true labels in DATA.")
     read = [*data, *(str(path) for path in (anchors, audit) if path is not None)]
-    wanted = Delivery(output, [*read, *([] if flips is None else [str(flips)])])
+    check_delivery(output, [*read, *([] if flips is None else [str(flips)])])
     check_label(table.label, table.formula)
     if probabilities is not None and (anchors is not None or anchor_column is not None):
         refuse_anchors_on_scores("--probabilities")
@@ -116,8 +114,14 @@ def run_test(
             f"COL{instead}; evenodds elicit asks an expert for some. Without any, only --method "
             "joint runs, on the shape of the curve alone."
         )
+    if flips is not None and not test.has_rates:
+        lacking = "flip rates" if test.fits_curve else "a curve through all rows"
+        raise InputError(
+            f"--flips needs {lacking}, which --method {method} does not estimate: use --method "
+            "boundary."
+        )
     if flips is not None:
-        check_flips(flips, method, read)
+        check_output(flips, "--flips", read)
     with (
         data_and_anchors(
             data,
@@ -139,45 +143,27 @@ def run_test(
             write_flips(flips, rows, result, looked_up)
     one_sided, stated = alternative != "two-sided", not_toss_ups(known)
     say_positive(rows, table.positive, one_sided=one_sided, stated=stated)
-    deliver(result, wanted, name=name_data(data, rows.label_names[0]))
+    deliver(result, output, name=name_data(data, rows.label_names[0]))
 
 
 class FlipChances:
-    """How likely each label is flipped, with the number of its row and whether it is positive."""
+    """Rows by number, whether each is labelled positive, and how likely that is a flip."""
 
     def __init__(self, curve: "RobustCurve") -> None:
         self.curve = curve
-        self.rows: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
-        self.labels: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
-        self.chances: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+        self.parts: list[tuple[Any, Any, Any]] = []
 
     def add(self, block: "Block") -> None:
         import numpy as np
 
         numbered = block.start + np.arange(len(block.labels))
-        self.rows.append(numbered if block.numbers is None else block.numbers)
-        self.labels.append(block.labels == 1)
-        self.chances.append(self.curve.flip_probability(block.features, block.labels))
+        chances = self.curve.flip_probability(block.features, block.labels)
+        self.parts.append(
+            (numbered if block.numbers is None else block.numbers, block.labels == 1, chances)
+        )
 
     def merge(self, other: Self) -> None:
-        self.rows += other.rows
-        self.labels += other.labels
-        self.chances += other.chances
-
-
-def check_flips(path: Path, method: str, inputs: list[str]) -> None:
-    """Refuse, before any work, a file that cannot or must not be written."""
-    from evenodds.errors import InputError
-    from evenodds.inference.asymmetry import METHODS
-
-    test = METHODS[method]
-    if not test.has_rates:
-        lacking = "flip rates" if test.fits_curve else "a curve through all rows"
-        raise InputError(
-            f"--flips needs {lacking}, which --method {method} does not estimate: use --method "
-            "boundary."
-        )
-    check_output(path, "--flips", inputs)
+        self.parts += other.parts
 
 
 def write_flips(
@@ -189,7 +175,6 @@ def write_flips(
     """
     import numpy as np
 
-    from evenodds.errors import InputError
     from evenodds.files import write_csv
     from evenodds.model.robust import fit_robust
 
@@ -199,8 +184,7 @@ def write_flips(
         )
     curve = fit_robust(rows, alpha=result.alpha, beta=result.beta)
     found = rows.unheld().sum_over_rows(FlipChances(curve))
-    chances, numbered = np.concatenate(found.chances), np.concatenate(found.rows)
-    given = np.concatenate(found.labels)
+    numbered, given, chances = map(np.concatenate, zip(*found.parts, strict=True))
     known = np.isin(numbered, [] if audit is None or audit.rows is None else audit.rows)
     order = np.argsort(-chances, kind="stable")
     ranked = order[~known[order]]
