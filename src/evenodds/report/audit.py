@@ -7,7 +7,6 @@ from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorT
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.report import wording
 from evenodds.report.sheet import (
-    Assumption,
     Caption,
     Key,
     Sheet,
@@ -47,7 +46,7 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         },
         tables=(_table(result), *([_strata_table(result)] if result.strata else [])),
         next_steps=_next_steps(result, view.significance),
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[
             ("test", test),
             ("rows drawn", _drawn(result)),
@@ -80,13 +79,13 @@ def _look(result: AuditTestResult, view: View) -> list[str]:
     ]
 
 
-def _assumptions(result: AuditTestResult) -> list[Assumption]:
+def _assumptions(result: AuditTestResult) -> list[str]:
     """Return what this audit takes for granted."""
     within = "stratum" if result.strata else ""
     usual = audit_assumptions(result.sampled_by, _independence(result), within)
     if not result.by_chances:
         return usual
-    return [Assumption("Every row was drawn with the chance that was recorded."), *usual[1:]]
+    return ["Every row was drawn with the chance that was recorded.", *usual[1:]]
 
 
 def _independence(result: AuditTestResult) -> str:
@@ -108,7 +107,7 @@ def _drawn(result: AuditTestResult) -> str:
 
 def audit_assumptions(
     sampled_by: str, independence: str = wording.FLIPPED_INDEPENDENTLY, within: str = ""
-) -> list[Assumption]:
+) -> list[str]:
     """Return what an audit takes for granted, what it rests on most first."""
     both = " and given label" if sampled_by == "given" else ""
     drawn = {
@@ -123,7 +122,7 @@ def audit_assumptions(
             "those of the data they were drawn from."
         )
     right = "The looked-up label is right, and whoever looked it up did not see the given one."
-    return [Assumption(statement) for statement in (drawn, right, independence)]
+    return [drawn, right, independence]
 
 
 def _facts(result: AuditTestResult, view: View) -> list[tuple[str, str]]:
@@ -289,7 +288,7 @@ def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
         ],
         tables=_ranking(result, view),
         next_steps=_after_naming(named),
-        assumptions=audit_assumptions(result.sampled_by),
+        takes=audit_assumptions(result.sampled_by),
         made_with=[
             ("rows drawn", DRAWN[result.sampled_by]),
             ("alternative", result.alternative),

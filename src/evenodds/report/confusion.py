@@ -8,14 +8,12 @@ from evenodds.inference.line.class_line import ClassLineResult, LinePair
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
 from evenodds.inference.multiclass.confusion_strata import ClassPair, StratifiedConfusionResult
 from evenodds.report.sheet import (
-    Assumption,
     Caption,
     Key,
     Sheet,
     SheetPicture,
     SheetTable,
     View,
-    assumption,
 )
 from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_interval, show_pvalue
 from evenodds.validation import signed
@@ -47,10 +45,10 @@ def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
         facts=[("rows", f"{result.n_rows:,}"), *matrix_facts(result)],
         tables=(matrix_table(result),),
         next_steps=_next_steps(result, rejected),
-        assumptions=[
-            Assumption("Audited rows were drawn at random, or at random within each true class."),
+        takes=[
+            "Audited rows were drawn at random, or at random within each true class.",
             LOOKED_UP_BLINDLY,
-            Assumption(FLIPPED_INDEPENDENTLY),
+            FLIPPED_INDEPENDENTLY,
         ],
         made_with=[(name, str(value)) for name, value in result.settings.items()],
         formulas="confusion_formulas.html",
@@ -172,7 +170,7 @@ def _confusion_caption(result: Confusion, view: View) -> Caption:
 PICTURES: Final = {
     "confusion": SheetPicture("How often does each class get each label?", _confusion_caption)
 }
-LOOKED_UP_BLINDLY: Final = Assumption(
+LOOKED_UP_BLINDLY: Final = (
     "The looked-up class is right, and whoever looked it up did not see the label."
 )
 
@@ -202,13 +200,11 @@ def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) ->
             if found
             else "To find smaller differences, look more rows up."
         ],
-        assumptions=[
-            Assumption(
-                "Rows were drawn at random within each stratum, or each given label of a stratum, "
-                "and strata were fixed before anybody looked."
-            ),
+        takes=[
+            "Rows were drawn at random within each stratum, or each given label of a stratum, "
+            "and strata were fixed before anybody looked.",
             LOOKED_UP_BLINDLY,
-            Assumption("Rows are independent. What flips depend on does not matter."),
+            "Rows are independent. What flips depend on does not matter.",
         ],
         made_with=[("cells", f"{len(result.strata)} of stratum and given label")],
         formulas="confusion_strata_formulas.html",
@@ -256,22 +252,17 @@ def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
         tables=(*([] if blind else [_pairs_table(result, view)]), *seen, _judged_strata(result)),
         answers={} if blind else {"intervals": _interval_answers(result, view)},
         next_steps=_steps_after_judging(result, found),
-        assumptions=[
-            assumption(result, "Flips depend on the true class alone.", "flip matrix"),
-            Assumption(
-                "Cases were drawn at random within each stratum, and strata were fixed before "
-                "anybody was asked."
-            ),
-            assumption(
-                result,
+        takes=[
+            ("Flips depend on the true class alone.", "flip matrix"),
+            "Cases were drawn at random within each stratum, and strata were fixed before "
+            "anybody was asked.",
+            (
                 "Experts are right on average in each stratum, up to the shared tolerance, and saw "
                 "neither label nor score.",
                 "experts",
             ),
-            assumption(
-                result, "Probabilities did not see the label of their own row.", "own labels"
-            ),
-            Assumption("Rows are independent."),
+            ("Probabilities did not see the label of their own row.", "own labels"),
+            "Rows are independent.",
         ],
         made_with=[
             ("answers", "probability"),

@@ -10,14 +10,12 @@ from evenodds.planning.line_plan import LinePlan
 from evenodds.report import wording
 from evenodds.report.plan import QUESTIONS
 from evenodds.report.sheet import (
-    Assumption,
     Caption,
     Key,
     Sheet,
     SheetPicture,
     SheetTable,
     View,
-    assumption,
     row_each,
 )
 from evenodds.validation import signed
@@ -51,7 +49,7 @@ def line_sheet(result: LineTestResult, view: View) -> Sheet:
         },
         tables=(_strata(result), *([] if math.isnan(result.pvalue) else [_ladder(result)])),
         next_steps=_next_steps(result, view.significance),
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[
             ("test", TEST),
             ("answers", result.answers),
@@ -180,7 +178,7 @@ def refused_margin(result: LineTestResult, margin: float, significance: float) -
     )
 
 
-def _assumptions(result: LineTestResult) -> list[Assumption]:
+def _assumptions(result: LineTestResult) -> list[str | tuple[str, str]]:
     honest = (
         "The looked-up label is right."
         if result.answers == "looked-up"
@@ -188,11 +186,11 @@ def _assumptions(result: LineTestResult) -> list[Assumption]:
         + (f", up to ±{result.shared_tolerance:g}." if result.shared_tolerance else ".")
     )
     return [
-        assumption(result, wording.NOT_ON_FEATURES, "line"),
-        assumption(result, honest, "experts"),
-        Assumption("Whoever judged the cases saw neither their labels nor their scores."),
-        Assumption("No row's score has seen the row's own label."),
-        Assumption(wording.INDEPENDENT),
+        (wording.NOT_ON_FEATURES, "line"),
+        (honest, "experts"),
+        "Whoever judged the cases saw neither their labels nor their scores.",
+        "No row's score has seen the row's own label.",
+        wording.INDEPENDENT,
     ]
 
 

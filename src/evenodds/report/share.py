@@ -8,7 +8,6 @@ from evenodds.inference.prior import PriorTestResult
 from evenodds.report import wording
 from evenodds.report.audit import audit_assumptions
 from evenodds.report.sheet import (
-    Assumption,
     Caption,
     Key,
     Sheet,
@@ -62,7 +61,7 @@ def share_sheet(result: CorrectedShareResult, view: View) -> Sheet:
             ("audited rows", f"{result.n_audited:,}, telling {TOLD[result.by]}"),
         ],
         answers={"confidence_interval": asdict(interval)},
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[("by", result.by)],
         formulas="share_formulas.html",
         python=wording.repeat_call(
@@ -95,7 +94,7 @@ def group_shares_sheet(result: GroupSharesResult, view: View) -> Sheet:
                 for one in result.shares
             ]
         },
-        assumptions=_assumptions(result.shares[0].result),
+        takes=_assumptions(result.shares[0].result),
         made_with=[("by", result.shares[0].result.by)],
         formulas="share_formulas.html",
         python=wording.repeat_call(
@@ -115,10 +114,10 @@ def _ends(result: CorrectedShareResult, view: View) -> str:
     return f"{interval.low:.3f} to {interval.high:.3f}"
 
 
-def _assumptions(result: CorrectedShareResult) -> list[Assumption]:
+def _assumptions(result: CorrectedShareResult) -> list[str]:
     """Return what a correction takes for granted."""
     if result.by == "rates":
-        return [Assumption(SAME_RATES), *audit_assumptions("true")]
+        return [SAME_RATES, *audit_assumptions("true")]
     within = "stratum" if len(result.strata) > 2 else ""
     return audit_assumptions(result.sampled_by, within=within)
 
@@ -211,9 +210,9 @@ def prior_sheet(result: PriorTestResult, view: View) -> Sheet:
             Key("Labelled positive", f"{result.noisy_prior:.1%}", f"{result.prior:.1%} should be"),
         ),
         facts=_prior_facts(result),
-        assumptions=[
-            Assumption("The true share of positives is known as well as was said."),
-            Assumption("Labels are independent of each other."),
+        takes=[
+            "The true share of positives is known as well as was said.",
+            "Labels are independent of each other.",
         ],
         made_with=[("null", result.null)],
         formulas="prior_formulas.html",

@@ -4,7 +4,7 @@ A test writes its sheet once; nothing that shows it knows which test it was.
 """
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -26,16 +26,6 @@ class Assumption:
     statement: str
     seen: str = UNSEEN
     concern: bool = False
-
-
-def assumption(result: Any, statement: str, *names: str) -> Assumption:
-    """Set an assumption beside the diagnostics that speak to it."""
-    found = [check for check in result.diagnostics if check.name in names]
-    return Assumption(
-        statement=statement,
-        seen=" ".join(check.message for check in found) or UNSEEN,
-        concern=any(check.concern for check in found),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +117,9 @@ class Sheet:
         How far to trust a plan.
     next_steps : list of str
         What to do now, most useful first.
-    assumptions : list of Assumption
-        What is taken for granted.
+    takes : list
+        What is taken for granted: statements, each alone, with the names of checks that speak to
+        it, or with what was seen of it.
     made_with : list of (name, value)
         What the result was made with, beside what every result tells.
     formulas : str
@@ -157,7 +148,7 @@ class Sheet:
     tables: tuple[SheetTable, ...] = ()
     trust: list[str] = field(default_factory=list)
     next_steps: list[str] = field(default_factory=list)
-    assumptions: list[Assumption] = field(default_factory=list)
+    takes: Sequence[str | tuple[str, ...] | Assumption] = ()
     made_with: list[tuple[str, str]]
     formulas: str = ""
     python: str = ""
@@ -177,6 +168,20 @@ class Sheet:
     def checks(self) -> tuple[Diagnostic, ...]:
         """What was checked, and what to doubt."""
         return getattr(self.result, "diagnostics", ())
+
+    @property
+    def assumptions(self) -> list[Assumption]:
+        """What is taken for granted, beside the checks that speak to it."""
+        found = []
+        for one in self.takes:
+            if isinstance(one, Assumption):
+                found.append(one)
+                continue
+            statement, *names = [one] if isinstance(one, str) else one
+            about = [check for check in self.checks if check.name in names]
+            seen = " ".join(check.message for check in about) or UNSEEN
+            found.append(Assumption(statement, seen, any(check.concern for check in about)))
+        return found
 
     @property
     def doubts(self) -> list[str]:
