@@ -8,7 +8,7 @@ import stat
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -83,6 +83,34 @@ def write_csv(
         writer = csv.writer(_UnixLines(file), delimiter=delimiter, lineterminator="\r\n")
         writer.writerow([_no_formula(name) for name in names])
         writer.writerows([_no_formula(cell) for cell in row] for row in rows)
+
+
+def write_columns(path: Path, columns: Mapping[str, Any], *, private: bool = False) -> Path:
+    """Write named columns of equal length, as Parquet or as text by how the path ends."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table, suffix = pa.table(dict(columns)), path.suffix.lower()
+    if suffix in {".parquet", ".pq"}:
+        with whole_file(path, private=private) as file:
+            parquet.write_table(table, file.buffer)
+    else:
+        rows = zip(*table.to_pydict().values(), strict=True)
+        delimiter = "\t" if suffix == ".tsv" else ","
+        write_csv(path, table.column_names, rows, delimiter=delimiter, private=private)
+    return path
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for results, if it is not there yet, and see that it can be written to."""
+    problem = "made"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        problem = "written to"
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise InputError(f"the folder {path} cannot be {problem}: {error.strerror}.") from None
 
 
 class _UnixLines:

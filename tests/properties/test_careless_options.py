@@ -1,10 +1,11 @@
 """Careless and hostile values of every option of every command: a sentence, never a traceback."""
 
+import inspect
 import random
 import signal
 import sys
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Annotated, get_args, get_origin
 
 import numpy as np
 import pandas as pd
@@ -65,11 +66,11 @@ def options_of(line):
         (each for each in group.registered_commands if each.name in names),
         key=lambda each: len(each.name),
     )
-    found = get_type_hints(command.callback, include_extras=True)
-    for parameter, hint in found.items():
-        kind, *about = get_args(hint) or (hint,)
-        if about and isinstance(about[0], OptionInfo) and kind is not bool:
-            named = about[0].param_decls or [f"--{parameter.replace('_', '-')}"]
+    for parameter, one in inspect.signature(command.callback).parameters.items():
+        shared = get_origin(one.annotation) is Annotated
+        kind, about = get_args(one.annotation) if shared else (one.annotation, one.default)
+        if isinstance(about, OptionInfo) and kind is not bool:
+            named = about.param_decls or [f"--{parameter.replace('_', '-')}"]
             if group is app or parameter != "out":  # a study that can be written takes long
                 yield named[0], careless(kind)
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from evenodds.cli.main import app
 from evenodds.cli.options import ShownOptions
-from evenodds.cli.output import Delivery, deliver
+from evenodds.cli.output import deliver
 from evenodds.inference.results import Result
 from evenodds.simulation.worlds import PATIENTS, TOSS_UPS
 from tests.schemas.shapes import RESULTS, published, written
@@ -52,7 +52,7 @@ def test_a_record_is_of_its_schema(name):
 @pytest.mark.parametrize("name", sorted(MAKERS.keys() - TOLD_BY_OTHERS))
 def test_what_the_command_line_prints_of_a_result_is_of_its_schema(name, capsys):
     result = made(name)
-    deliver(result, Delivery(ShownOptions(output_format="json"), others=[]), name="data")
+    deliver(result, ShownOptions(output_format="json"), name="data")
     told = check(capsys.readouterr().out, type(result).__name__)
     assert told.keys() >= {"schema_version", "significance", "reject", "verdict"}
 

@@ -1,10 +1,9 @@
 """`evenodds demo`: the test on bundled data whose truth is known, and files to play with."""
 
 from pathlib import Path
-from typing import Annotated
 
-from evenodds.cli.options import OUTPUT, option
-from evenodds.cli.output import guarded, tell
+from evenodds.cli.options import OUTPUT, optional
+from evenodds.cli.output import guarded, make_console, show_sheet, tell
 
 EXAMPLES = """\
 evenodds demo
@@ -13,19 +12,15 @@ evenodds demo --out demo"""
 
 @guarded
 def run_demo(
-    out: Annotated[
-        Path | None,
-        option(
-            OUTPUT,
-            "Also write the files, a report, and what the examples in the help of the other "
-            "commands run on.",
-            "DIR",
-        ),
-    ] = None,
+    out: Path | None = optional(
+        OUTPUT,
+        "Also write the files, a report, and what the examples in the help of the other "
+        "commands run on.",
+        "DIR",
+    ),
 ) -> None:
     """Run the test on bundled, simulated data and show the truth afterwards."""
     from evenodds.anchors import Anchors
-    from evenodds.cli.show import make_console, show_sheet
     from evenodds.inference.asymmetry import asymmetry_test
     from evenodds.report.html import write_report
     from evenodds.report.sheet import View, sheet_of

@@ -4,11 +4,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from evenodds.cli import options
-from evenodds.cli.options import DATA, OUTPUT, option
-from evenodds.cli.output import guarded, tell
+from evenodds.cli.options import DATA, OUTPUT, argument, option, optional
+from evenodds.cli.output import guarded, refuse_given, tell
+from evenodds.errors import InputError
 
 if TYPE_CHECKING:
     from evenodds.elicit.session import Session, Wishes
@@ -22,14 +21,7 @@ evenodds elicit patients.csv --label diagnosis --scores scores.csv --out said.js
 
 @guarded
 def run_elicit(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="CSV, TSV or Parquet file with one row a case.",
-            rich_help_panel=DATA,
-        ),
-    ],
+    data: Annotated[Path, argument("CSV, TSV or Parquet file with one row a case.")],
     label: Annotated[str, option(DATA, "Column of given labels; it is never shown.", "COL")],
     out: Annotated[
         Path,
@@ -40,92 +32,63 @@ def run_elicit(
             "FILE",
         ),
     ],
-    features: Annotated[
-        str | None,
-        option(
-            DATA,
-            "Columns that the test, or --score, uses. Default: all numeric ones.",
-            "COLS",
-        ),
-    ] = None,
-    positive: options.Positive = None,
-    weight: options.Weight = None,
-    group: options.Group = None,
-    scores: Annotated[
-        str | None,
-        option(
-            QUESTIONS,
-            "Judge cases along a score instead of seeking toss-ups: a column of out-of-fold "
-            "scores, or a file of them, as evenodds scores writes one.",
-            "COL|FILE",
-        ),
-    ] = None,
-    score: Annotated[
-        bool,
-        option(
-            QUESTIONS, "The same, with scores made here and written beside --out.", None, "--score"
-        ),
-    ] = False,
-    kind: Annotated[
-        options.AnswerKind | None,
-        option(QUESTIONS, "With scores: ask for probabilities, or for the looked-up truth."),
-    ] = None,
-    cases: Annotated[
-        int | None,
-        option(
-            QUESTIONS,
-            "How many cases to ask about. Default: 60; 40 a class of three and more.",
-            "N",
-        ),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        option(
-            QUESTIONS,
-            "How many of them come back, unannounced. Default: 12; 6 with scores, none where the "
-            "truth is looked up.",
-            "N",
-        ),
-    ] = None,
-    looks: Annotated[
-        str | None,
-        option(
-            QUESTIONS,
-            "With --kind looked-up: cases answered at each planned look, as 60,120; the last is "
-            "the number of cases. Answers are tested at these only.",
-            "SIZES",
-        ),
-    ] = None,
-    lean: Annotated[
-        float,
-        option(QUESTIONS, "Half-width of a bias of one expert that answers cannot show.", "WIDTH"),
-    ] = 0.03,
-    seed: Annotated[
-        int | None, option(QUESTIONS, "Seed of the choice of cases. Default: 0.", "N")
-    ] = None,
-    show: Annotated[
-        str | None,
-        option(
-            PAGE,
-            "Columns to show, as a,b,c. Default: those the test uses; with scores, all.",
-            "COLS",
-        ),
-    ] = None,
-    images: Annotated[
-        Path | None, option(PAGE, "Folder of pictures. Default: that of DATA.", "DIR")
-    ] = None,
-    port: Annotated[int, option(PAGE, "Port to listen on; 0 takes any free one.", "N")] = 0,
-    browser: Annotated[bool, option(PAGE, "Open the page in a browser.")] = True,
-    raw: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV.", "FILE"
-        ),
-    ] = None,
-    export: Annotated[
-        bool,
-        option(OUTPUT, "Write the files from the answers so far; ask nothing.", name="--export"),
-    ] = False,
+    features: str | None = optional(
+        DATA, "Columns that the test, or --score, uses. Default: all numeric ones.", "COLS"
+    ),
+    *,
+    own: options.RowOptions,
+    scores: str | None = optional(
+        QUESTIONS,
+        "Judge cases along a score instead of seeking toss-ups: a column of out-of-fold "
+        "scores, or a file of them, as evenodds scores writes one.",
+        "COL|FILE",
+    ),
+    score: bool = optional(
+        QUESTIONS,
+        "The same, with scores made here and written beside --out.",
+        name="--score",
+        default=False,
+    ),
+    kind: options.AnswerKind | None = optional(
+        QUESTIONS, "With scores: ask for probabilities, or for the looked-up truth."
+    ),
+    cases: int | None = optional(
+        QUESTIONS, "How many cases to ask about. Default: 60; 40 a class of three and more.", "N"
+    ),
+    repeats: int | None = optional(
+        QUESTIONS,
+        "How many of them come back, unannounced. Default: 12; 6 with scores, none where the "
+        "truth is looked up.",
+        "N",
+    ),
+    looks: str | None = optional(
+        QUESTIONS,
+        "With --kind looked-up: cases answered at each planned look, as 60,120; the last is "
+        "the number of cases. Answers are tested at these only.",
+        "SIZES",
+    ),
+    lean: float = optional(
+        QUESTIONS,
+        "Half-width of a bias of one expert that answers cannot show.",
+        "WIDTH",
+        default=0.03,
+    ),
+    seed: int | None = optional(QUESTIONS, "Seed of the choice of cases. Default: 0.", "N"),
+    show: str | None = optional(
+        PAGE, "Columns to show, as a,b,c. Default: those the test uses; with scores, all.", "COLS"
+    ),
+    images: Path | None = optional(PAGE, "Folder of pictures. Default: that of DATA.", "DIR"),
+    port: int = optional(PAGE, "Port to listen on; 0 takes any free one.", "N", default=0),
+    browser: bool = optional(PAGE, "Open the page in a browser.", default=True),
+    raw: Path | None = optional(
+        OUTPUT, "Raw answers to write, .csv or .jsonl. Default: beside --out, as CSV.", "FILE"
+    ),
+    export: bool = optional(
+        OUTPUT,
+        "Write the files from the answers so far; ask nothing.",
+        name="--export",
+        default=False,
+    ),
 ) -> None:
     """Ask experts which cases are toss-ups, one at a time, on a local web page.
 
@@ -137,7 +100,6 @@ def run_elicit(
     _check_extra()
     from evenodds.cli.input import read_sizes, split_names
     from evenodds.elicit.session import Session, Wishes, open_session, opening_lines
-    from evenodds.errors import InputError
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import open_table
 
@@ -148,7 +110,7 @@ def run_elicit(
         raw=raw,
         show=split_names(show, "--show"),
         features=None if score else split_names(features),
-        positive=positive,
+        positive=own.positive,
         n_cases=cases,
         n_repeats=repeats,
         unseen_lean=lean,
@@ -158,9 +120,15 @@ def run_elicit(
     )
     wishes.outputs()  # names that cannot be written are refused before the data are read
     of_scores = {"--scores": scores, "--score": score or None, "--kind": kind}
-    of_scores |= {"--weight": weight, "--group": group, "--looks": looks}
+    of_scores |= {"--weight": own.weight, "--group": own.group, "--looks": looks}
     of_toss_ups = {"--raw": raw, "--features": None if score else features}
-    _refuse_options(wishes.along_score, of_toss_ups if wishes.along_score else of_scores)
+    if wishes.along_score:
+        refuse_given(of_toss_ups, "is for toss-ups: leave it out, or name --out anchors.csv.")
+    else:
+        refuse_given(
+            of_scores,
+            "is for cases along a score, whose answers are a .json file: name --out answers.json.",
+        )
     if scores is not None and score:
         raise InputError("give --scores or --score, not both: scores are there, or are made.")
     if not export:
@@ -168,8 +136,8 @@ def run_elicit(
     session: Session
     if wishes.along_score:
         if score:
-            scores = _make_scores(wishes, split_names(features), weight, group)
-        session = _open_judging(wishes, scores, kind, weight, group, must_exist=export)
+            scores = _make_scores(wishes, split_names(features), own)
+        session = _open_judging(wishes, scores, kind, own, must_exist=export)
     else:
         session = open_session(whole(open_table(data)), wishes, must_exist=export)
     if not export:
@@ -181,32 +149,11 @@ def run_elicit(
     _finish(session)
 
 
-def _refuse_options(along_score: bool, others: dict[str, Any]) -> None:
-    """Refuse options of the other kind of session, which the file to write tells apart."""
-    from evenodds.errors import InputError
-
-    wrong = [option for option, value in others.items() if value is not None]
-    if wrong and along_score:
-        raise InputError(f"{wrong[0]} is for toss-ups: leave it out, or name --out anchors.csv.")
-    if wrong:
-        raise InputError(
-            f"{wrong[0]} is for cases along a score, whose answers are a .json file: name --out "
-            "answers.json."
-        )
-
-
 def _open_judging(
-    wishes: "Wishes",
-    scores: str | None,
-    kind: Any,
-    weight: str | None,
-    group: str | None,
-    *,
-    must_exist: bool,
+    wishes: "Wishes", scores: str | None, kind: Any, own: options.RowOptions, *, must_exist: bool
 ) -> "Session":
     """Open a session along a score; to go on with one, none need be named."""
-    from evenodds.cli.classes import read_classes_scored
-    from evenodds.cli.line import read_scored
+    from evenodds.cli.scored import read_scored_or_classes
     from evenodds.elicit.judging import Scored, open_judging
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import open_table
@@ -214,32 +161,25 @@ def _open_judging(
     if scores is None:
         table = whole(open_table(wishes.data))
         return open_judging(table, wishes, None, kind, must_exist=must_exist)
-    of_rows = options.RowOptions(positive=wishes.positive, weight=weight, group=group)
-    sources = [str(wishes.data)]
-    several = read_classes_scored(sources, wishes.label, scores, of_rows, shown=None)
-    if several is not None:
-        scored = Scored(scores=several.scores, name=scores)
-        return open_judging(several.table, wishes, scored, kind, must_exist=must_exist)
-    read = read_scored(sources, wishes.label, scores, of_rows, everything=True)
+    read = read_scored_or_classes([str(wishes.data)], wishes.label, scores, own, shown=None)
     scored = Scored(
         scores=read.scores,
         name=scores,
-        weight=weight,
-        group=group,
-        weights=read.block.weights,
-        groups=read.block.groups,
+        weight=own.weight,
+        group=own.group,
+        weights=read.weights,
+        groups=read.groups,
     )
     return open_judging(read.table, wishes, scored, kind, must_exist=must_exist)
 
 
 def _make_scores(
-    wishes: "Wishes", features: tuple[str, ...] | None, weight: str | None, group: str | None
+    wishes: "Wishes", features: tuple[str, ...] | None, own: options.RowOptions
 ) -> str:
     """Score the rows and return the file of scores; a session that has begun keeps its own."""
-    from evenodds.cli.scores import check_scores_file, score, summary, write_scores
+    from evenodds.cli.scored import check_scores_file, make_scores
     from evenodds.elicit.store import Store
     from evenodds.rows.open_table import open_table
-    from evenodds.rows.read import read_data
     from evenodds.rows.tables import kind_of
     from evenodds.validation import check_column
 
@@ -251,19 +191,9 @@ def _make_scores(
         schema = open_table(wishes.data).schema
         check_column(wishes.label, schema.names, wishes.data)
         numbers = [part.name for part in schema if kind_of(part.type) == "number"]
-        features = tuple(name for name in numbers if name not in (wishes.label, weight, group))
-    rows = read_data(
-        wishes.data,
-        wishes.label,
-        features=features,
-        positive=wishes.positive,
-        sample_weight=weight,
-        groups=group,
-    )
-    made = score(rows)
-    write_scores(path, made)
-    tell(f"wrote {path}")
-    for line in summary(rows, made):
+        others = (wishes.label, own.weight, own.group)
+        features = tuple(name for name in numbers if name not in others)
+    for line in make_scores(path, [str(wishes.data)], wishes.label, own, features=features)[1]:
         tell(line)
     return str(path)
 

@@ -12,7 +12,7 @@ A column is doubted where its values repeat and
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -55,7 +55,7 @@ from evenodds.rows.dask_sums import workers
 from evenodds.rows.formula_syntax import FormulaText
 from evenodds.rows.open_table import open_table
 from evenodds.rows.read import ClassRows, read_data
-from evenodds.rows.tables import as_numpy, filtered, is_missing_in, kind_of, plain_array
+from evenodds.rows.tables import Table, as_numpy, filtered, is_missing_in, kind_of, plain_array
 from evenodds.validation import check_column, counted, join_quoted
 
 if TYPE_CHECKING:
@@ -118,6 +118,41 @@ def say_positive(
 def not_toss_ups(anchors: Anchors | None) -> bool:
     """Tell whether chances other than 1/2 were stated, of the positive class."""
     return anchors is not None and bool((anchors.posterior != TOSS_UP).any())
+
+
+def one_source(sources: Sequence[str]) -> Any:
+    """Return the only file as it is, or several as a list."""
+    return sources[0] if len(sources) == 1 else list(sources)
+
+
+def read_columns(
+    sources: Sequence[str],
+    needed: Mapping[str, str] | Sequence[str],
+    *,
+    numbers: Collection[str] = (),
+    everything: bool = False,
+) -> "tuple[pa.Table, Table]":
+    """Read columns, or the whole table they are in, and what it was opened as.
+
+    Where `needed` are names with a sentence each, it tells what to do if the column is not there.
+    In text files any column but the `numbers` may mix numbers and text.
+    """
+    import pyarrow as pa
+
+    source = one_source(sources)
+    advice = needed if isinstance(needed, Mapping) else dict.fromkeys(needed, "")
+    mixed: set[str] = set()
+
+    def choose(names: tuple[str, ...]) -> list[str]:
+        for name, sentence in advice.items():
+            check_column(name, names, source, advice=sentence)
+        wanted = list(names if everything else advice)
+        mixed.update({*wanted} - {*numbers})
+        return wanted
+
+    opened = open_table(source, choose, text_if_mixed=mixed)
+    wanted = list(opened.names if everything else advice)
+    return pa.Table.from_batches([batch for _, batch in opened.batches(wanted)]), opened
 
 
 def split_names(names: str | None, option: str = "--features") -> tuple[str, ...] | None:
@@ -294,18 +329,12 @@ def read_audit_file(
             "--true, --given, --annotator, --group, --stratum, --scores and --inclusion must name "
             f"different columns, but two of them name {twice!r}."
         )
-    source = sources[0] if len(sources) == 1 else list(sources)
-    mixed: set[str] = set()
-
-    def choose(names: tuple[str, ...]) -> tuple[str, ...]:
+    if export is None:
+        table, _ = read_columns(sources, needed, everything=True)
+    else:
+        table = made
         for name in needed:
-            check_column(name, names, source)
-        mixed.update(names)  # columns that nobody named may hold anything
-        return names
-
-    if export is not None:
-        choose(tuple(made.column_names))
-    table = made if export else whole(open_table(source, choose, text_if_mixed=mixed))
+            check_column(name, made.column_names, sources[0])
     table = table.combine_chunks()
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     audited = ~is_missing_in(columns[true])
@@ -320,18 +349,18 @@ def read_audit_file(
                 f"in row {int(np.argmax(missing)) + 1} of {' and '.join(sources)}, counted from 1: "
                 "fill or drop them."
             )
-    truth = _values(columns[true], audited)
-    grouped = tuple(_values(columns[name], audited) for name in groups)
+    truth = as_numpy(filtered(columns[true], audited))
+    grouped = tuple(as_numpy(filtered(columns[name], audited)) for name in groups)
     others = {
         name: filtered(column, audited) for name, column in columns.items() if name not in needed
     }
     return AuditFile(
         true=truth,
-        given=_values(columns[given]),
-        annotators=None if annotator is None else _values(columns[annotator]),
+        given=as_numpy(columns[given]),
+        annotators=None if annotator is None else as_numpy(columns[annotator]),
         audited=audited,
         groups=grouped,
-        strata=None if strata is None else _values(columns[strata]),
+        strata=None if strata is None else as_numpy(columns[strata]),
         # One annotator's rows are answers to different items, as a rule.
         doubts=skipped
         if annotator is not None
@@ -380,22 +409,14 @@ def read_audited_rows(sources: Sequence[str], true: str, rows: Rows, sampled_by:
 
     Rows that the fit leaves out, for a missing value or as toss-ups, are left out here too.
     """
-    source = sources[0] if len(sources) == 1 else list(sources)
-    opened = open_table(source, lambda names: [true], text_if_mixed=[true])
-    column = whole(opened).combine_chunks()[true].combine_chunks()
+    column = read_columns(sources, [true])[0].combine_chunks()[true].combine_chunks()
     audited = ~is_missing_in(column)
     fitted = rows_among(np.flatnonzero(audited), rows)
     if len(fitted) == 0:
         raise InputError(f"column {true!r} has no true label of a row that is tested.")
     chosen = np.zeros(len(audited), dtype=bool)
     chosen[fitted] = True
-    return Audit(_values(column, chosen), rows=fitted, sampled_by=sampled_by)  # type: ignore[arg-type]
-
-
-def _values(column: "pa.Array", chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-    """Return the values of a column as an array, those of the chosen rows alone."""
-    kept = column if chosen is None else filtered(column, chosen)
-    return as_numpy(kept)
+    return Audit(as_numpy(filtered(column, chosen)), rows=fitted, sampled_by=sampled_by)  # type: ignore[arg-type]
 
 
 def audit_file(
@@ -408,36 +429,22 @@ def audit_file(
     **options: Any,
 ) -> AuditTestResult | AnnotatorAuditResult:
     """Test audited rows, all together, within strata or by annotator."""
-    given = rows.given[rows.audited]
+    given, who = rows.given[rows.audited], rows.annotators
     result: AuditTestResult | AnnotatorAuditResult
     if cases is not None:
         result = _audit_cases(rows, cases, sampled_by=sampled_by, **options)
     elif by_chances:
         result = audit_test(rows.truth, rows.given, inclusion=rows.strata, **options)
-    elif rows.strata is not None:
-        result = audit_test(
-            rows.true,
-            given,
-            sampled_by=sampled_by,
-            strata=rows.strata[rows.audited],
-            given_counts={
-                name: _counted(rows, rows.strata == name) for name in np.unique(rows.strata)
-            },
-            groups=rows.groups or None,
-            **options,
-        )
-    elif rows.annotators is None:
+    elif who is None:
         counts: Any = given_counts
-        if counts is None and sampled_by == "given":
+        if rows.strata is not None:
+            names = np.unique(rows.strata)
+            options["strata"] = rows.strata[rows.audited]
+            counts = {name: _counted(rows, rows.strata == name) for name in names}
+        elif counts is None and sampled_by == "given":
             counts = _counted(rows)
-        result = audit_test(
-            rows.true,
-            given,
-            sampled_by=sampled_by,
-            given_counts=counts,
-            groups=rows.groups or None,
-            **options,
-        )
+        options |= {"sampled_by": sampled_by, "groups": rows.groups or None}
+        result = audit_test(rows.true, given, given_counts=counts, **options)
     else:
         if given_counts is not None:
             raise InputError(
@@ -447,16 +454,9 @@ def audit_file(
             )
         by_annotator = None
         if sampled_by == "given":
-            who = rows.annotators
             by_annotator = {name: _counted(rows, who == name) for name in np.unique(who)}
-        result = annotator_audit(
-            rows.true,
-            given,
-            rows.annotators[rows.audited],
-            sampled_by=sampled_by,
-            given_counts=by_annotator,
-            **options,
-        )
+        options |= {"sampled_by": sampled_by, "given_counts": by_annotator}
+        result = annotator_audit(rows.true, given, who[rows.audited], **options)
     notes = *rows.doubts, *audit_notes(rows, sampled_by)
     return replace(result, diagnostics=(*result.diagnostics, *notes))
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from evenodds.cli import options
-from evenodds.cli.options import ANCHORS, DATA, OUTPUT, TEST, option
-from evenodds.cli.output import Delivery, deliver, guarded, name_data
+from evenodds.cli.options import ANCHORS, DATA, OUTPUT, TEST, option, optional
+from evenodds.cli.output import check_delivery, deliver, guarded, name_data
+from evenodds.errors import InputError
 
 EXAMPLES = """\
 evenodds multiclass animals.csv --label given --anchors between.csv
@@ -38,32 +39,25 @@ def run_multiclass(
     formula: options.Formula = None,
     weight: options.Weight = None,
     group: options.Group = None,
-    between: Annotated[
-        str,
-        option(
-            ANCHORS, "Column of --anchors that names the split: 'cat | dog', or a class.", "COL"
-        ),
-    ] = "between",
+    between: str = optional(
+        ANCHORS,
+        "Column of --anchors that names the split: 'cat | dog', or a class.",
+        "COL",
+        default="between",
+    ),
     tolerance: options.Tolerance = 0.05,
-    shared_tolerance: Annotated[
-        float | None,
-        option(
-            ANCHORS,
-            "Half-width of the error common to the anchors of a split; default: as wide as the "
-            "tolerance.",
-            "WIDTH",
-        ),
-    ] = None,
-    scheme: Annotated[
-        Literal["one-vs-one", "one-vs-rest", "output-codes"],
-        option(TEST, "How the classes are split."),
-    ] = "one-vs-one",
-    codes: Annotated[
-        Path | None,
-        option(
-            TEST, "For output codes: a table of classes (first column) by +1, -1 and 0.", "FILE"
-        ),
-    ] = None,
+    shared_tolerance: float | None = optional(
+        ANCHORS,
+        "Half-width of the error common to the anchors of a split; default: as wide as the "
+        "tolerance.",
+        "WIDTH",
+    ),
+    scheme: Literal["one-vs-one", "one-vs-rest", "output-codes"] = optional(
+        TEST, "How the classes are split.", default="one-vs-one"
+    ),
+    codes: Path | None = optional(
+        TEST, "For output codes: a table of classes (first column) by +1, -1 and 0.", "FILE"
+    ),
     *,
     output: ClassOptions,
 ) -> None:
@@ -74,16 +68,15 @@ def run_multiclass(
 
     Exit code 0: the test ran, whatever its verdict. 1: the gate failed. 2: bad input.
     """
-    from evenodds.cli.input import read_codes_file, read_split_anchors_file, split_names
-    from evenodds.errors import InputError
+    from evenodds.cli.input import one_source, read_codes_file, read_split_anchors_file, split_names
     from evenodds.inference.multiclass.multiclass_test import run_on_class_rows
     from evenodds.rows.read import read_class_rows
 
-    wanted = Delivery(output, [*data, str(anchors)])
+    check_delivery(output, [*data, str(anchors)])
     if codes is not None and scheme != "output-codes":
         raise InputError(f"--codes goes with --scheme output-codes, but it is {scheme}.")
     rows = read_class_rows(
-        data[0] if len(data) == 1 else data,
+        one_source(data),
         label,
         sample_weight=weight,
         groups=group,
@@ -95,7 +88,7 @@ def run_multiclass(
     )
     matrix = None if codes is None else read_codes_file(codes, rows)
     result = run_on_class_rows(rows, points, scheme, codes=matrix)
-    deliver(result, wanted, name=name_data(data, label))
+    deliver(result, output, name=name_data(data, label))
 
 
 @guarded
@@ -113,5 +106,5 @@ def run_class_audit(
     """
     from evenodds.cli.input import confusion_of_file
 
-    wanted = Delivery(output, data)
-    deliver(confusion_of_file(data, true, given), wanted, name=name_data(data, given))
+    check_delivery(output, data)
+    deliver(confusion_of_file(data, true, given), output, name=name_data(data, given))

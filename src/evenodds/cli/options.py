@@ -28,16 +28,35 @@ def option(panel: str, text: str, metavar: str | None = None, name: str | None =
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel)
 
 
+def optional(
+    panel: str,
+    text: str,
+    metavar: str | None = None,
+    *,
+    name: str | None = None,
+    default: Any = None,
+) -> Any:
+    """Return an option that one command alone has, and what it is where it is left out."""
+    names = [] if name is None else [name]
+    return typer.Option(default, *names, help=text, metavar=metavar, rich_help_panel=panel)
+
+
+def argument(text: str, metavar: str = "DATA", panel: str = DATA) -> Any:
+    """Return an argument, which has no name."""
+    return typer.Argument(metavar=metavar, help=text, rich_help_panel=panel)
+
+
 Data = Annotated[
     list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted "
-        "glob of them, or - for CSV on standard input.",
-        rich_help_panel=DATA,
+    argument(
+        "One row a case: CSV, TSV, Parquet, Feather or .npz files, a folder or a quoted glob of "
+        "them, or - for CSV on standard input."
     ),
 ]
 GivenLabel = Annotated[str, option(DATA, "Column of given labels.", "COL")]
+LabelOrFormula = Annotated[
+    str | None, option(DATA, "Column of given labels; or on the left of --formula.", "COL")
+]
 Features = Annotated[
     str | None, option(DATA, "Feature columns, as a,b,c. Default: all others.", "COLS")
 ]
@@ -110,9 +129,7 @@ class RowOptions:
 class TableOptions:
     """A table whose columns are features, for a test at anchors."""
 
-    label: Annotated[
-        str | None, option(DATA, "Column of given labels; or on the left of --formula.", "COL")
-    ] = None
+    label: LabelOrFormula = None
     features: Features = None
     formula: Formula = None
     positive: Positive = None

@@ -11,8 +11,9 @@ import inspect
 import json
 import math
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass, replace
 from pathlib import Path
@@ -21,10 +22,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from evenodds.cli.options import ShownOptions
-from evenodds.errors import EvenoddsError, shortened
+from evenodds.errors import EvenoddsError, InputError, shortened
 
 if TYPE_CHECKING:
-    from evenodds.report.sheet import Sheet, View
+    from rich.console import Console
+
+    from evenodds.report.sheet import Sheet
     from evenodds.rows.base import Rows
 
 
@@ -32,6 +35,7 @@ GATE_FAILED = 1
 BAD_INPUT = 2
 OUR_BUG = 70
 INTERRUPTED = 130
+WIDTH = 92
 
 # What stands for a sign on a terminal that has only plain letters.
 PLAIN = {"−": "-", "±": "+-", "•": "*", "…": "...", "×": "x", "≤": "<=", "½": "1/2"}
@@ -145,43 +149,32 @@ def _fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-class Delivery:
-    """How a user wants a result; what cannot be met is refused before any work is done.
+def check_delivery(wanted: ShownOptions, others: Iterable[str]) -> None:
+    """Refuse, before any work is done, what cannot be met.
 
     `others` are files that the report must not overwrite.
     """
+    from evenodds.validation import check_between
 
-    def __init__(self, wanted: ShownOptions, others: list[str]) -> None:
-        from evenodds.errors import InputError
-        from evenodds.validation import check_between
+    check_between(wanted.significance, "--significance", 0, 1, closed="neither")
+    margin = getattr(wanted, "margin", None)
+    if margin is not None:
+        check_between(margin, "--margin", 0, 1, closed="neither")
+    elif getattr(wanted, "gate", None) == "equivalence":
+        raise InputError("--gate equivalence needs --margin: how large an asymmetry is harmless?")
+    if wanted.report is not None:
+        check_output(wanted.report, "--report", others)
 
-        self.output_format, self.significance = wanted.output_format, wanted.significance
-        self.report = wanted.report
-        self.gate: str | None = getattr(wanted, "gate", None)
-        self.margin: float | None = getattr(wanted, "margin", None)
-        check_between(self.significance, "--significance", 0, 1, closed="neither")
-        if self.margin is not None:
-            check_between(self.margin, "--margin", 0, 1, closed="neither")
-        if self.gate == "equivalence" and self.margin is None:
-            raise InputError(
-                "--gate equivalence needs --margin: how large an asymmetry is harmless?"
-            )
-        if self.report is not None:
-            check_output(self.report, "--report", others)
 
-    @property
-    def view(self) -> "View":
-        """How the result is read."""
-        from evenodds.report.sheet import View
-
-        if self.margin is None:
-            return View(significance=self.significance)
-        return View(significance=self.significance, margin=self.margin)
+def refuse_given(others: Mapping[str, object], why: str) -> None:
+    """Refuse the first of these options that was given, in a sentence that its name begins."""
+    given = next((option for option, value in others.items() if value is not None), None)
+    if given is not None:
+        raise InputError(f"{given} {why}")
 
 
 def check_output(path: Path, option: str, others: Iterable[str]) -> None:
     """Refuse a file that cannot be written, or that would overwrite one of `others`."""
-    from evenodds.errors import InputError
     from evenodds.files import check_writable
 
     check_writable(path)
@@ -204,25 +197,31 @@ def name_data(data: list[str], label: str | None) -> str:
     return f"{', '.join(Path(part).name for part in data)}: {label}"
 
 
-def deliver(result: Any, wanted: Delivery, *, name: str, failure: str | None = None) -> None:
+def deliver(result: Any, wanted: ShownOptions, *, name: str, failure: str | None = None) -> None:
     """Write the report, print the result, and fail if it does not pass the gate.
 
     `name` is what the report calls the data; `failure` is why a gate of another kind fails. A gate
     holds also where nobody reads what is printed.
     """
-    from evenodds.report.sheet import sheet_of
+    from evenodds.report.sheet import View, sheet_of
 
-    _refuse_margin(result, wanted)
-    sheet = sheet_of(result, wanted.view)
+    significance = wanted.significance
+    gate: str | None = getattr(wanted, "gate", None)
+    margin: Any = getattr(wanted, "margin", None)
+    if gate == "equivalence":
+        _refuse_margin(result, margin, significance)
+    view = View(significance=significance)
+    sheet = sheet_of(result, view if margin is None else replace(view, margin=margin))
     if wanted.report is not None:
-        _write_report(sheet, wanted.report, name)
-    if wanted.gate is not None:
-        failure = _failure(result, sheet, wanted)
-    if wanted.margin is not None:
+        from evenodds.report.html import write_report
+
+        write_report(sheet, wanted.report, name, shlex.join(["evenodds", *sys.argv[1:]]))
+    if gate is not None:
+        failure = _failure(result, sheet, gate)
+    if margin is not None:
         sheet = replace(sheet, facts=[*sheet.facts, *sheet.page_facts], page_facts=())
     try:
-        read = {"significance": wanted.significance, "reject": sheet.rejected}
-        show(result, sheet, wanted.output_format, **read)
+        show(result, sheet, wanted.output_format, significance=significance, reject=sheet.rejected)
         sys.stdout.flush()
     except BrokenPipeError:
         if failure is None:
@@ -239,58 +238,103 @@ def show(result: Any, sheet: "Sheet", output_format: str, **answers: Any) -> Non
         document = {**result.to_dict(), **sheet.answers, **answers, "verdict": sheet.verdict}
         print(json.dumps(document, indent=2, default=str))
     else:
-        from evenodds.cli.show import show_sheet
-
         show_sheet(sheet)
 
 
-def _refuse_margin(result: Any, wanted: Delivery) -> None:
-    """Refuse a gate that no number of rows could pass."""
-    if wanted.gate != "equivalence" or wanted.margin is None:
+def show_plan(plan: Any, output_format: str) -> None:
+    """Print a plan, which is read at its own level."""
+    from evenodds.report.sheet import View, sheet_of
+
+    show(plan, sheet_of(plan, View()), output_format)
+
+
+def make_console() -> "Console":
+    """Return a console no wider than comfortable reading."""
+    from rich.console import Console
+
+    class PipeFriendlyConsole(Console):
+        """Leaves a closed pipe to the command's guard; rich would exit with 1, a failed gate."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    console = PipeFriendlyConsole(highlight=False, soft_wrap=False)
+    console.width = min(console.width, WIDTH)
+    return console
+
+
+def show_sheet(sheet: "Sheet") -> None:
+    """Print a result: verdict, numbers, what to doubt, what to do."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    from evenodds.report.sheet import describe, tabulated
+
+    console = make_console()
+    if not console.is_terminal:  # a file or a pipe wants neither colour nor padding
+        print(describe(sheet))
         return
-    from evenodds.errors import InputError
+    console.print(Text(sheet.verdict, style="bold red" if sheet.rejected else "bold"))
+    if sheet.facts:
+        facts = Table.grid(padding=(0, 2))
+        for name, value in sheet.facts:
+            facts.add_row(Text(name, style="dim"), Text(value))
+        console.print()
+        console.print(Padding(facts, (0, 0, 0, 2), expand=False))
+    for table in sheet.tables:
+        console.print()
+        for line in tabulated(table):
+            console.print(Text(line), soft_wrap=True)
+    for title, sentences, style in (
+        ("How far to trust it", sheet.trust, "yellow"),
+        ("What to doubt", sheet.doubts, "yellow"),
+        ("What was checked", sheet.passed, "green"),
+        ("What to do next", sheet.next_steps, "cyan"),
+    ):
+        if sentences:
+            console.print()
+            console.print(Text(title, style=f"bold {style}"))
+        for sentence in sentences:
+            bullet = Table.grid(padding=(0, 1))
+            bullet.add_row(Text("  •", style=style), Text(sentence))
+            console.print(bullet)
+
+
+def _refuse_margin(result: Any, margin: float, significance: float) -> None:
+    """Refuse a gate that no number of rows could pass."""
     from evenodds.inference.line.result import LineTestResult
     from evenodds.inference.results import AsymmetryTestResult
     from evenodds.report import asymmetry, line
 
     why = None
     if isinstance(result, AsymmetryTestResult):
-        why = asymmetry.refused_margin(result, wanted.margin, wanted.significance)
+        why = asymmetry.refused_margin(result, margin, significance)
     elif isinstance(result, LineTestResult):
-        why = line.refused_margin(result, wanted.margin, wanted.significance)
+        why = line.refused_margin(result, margin, significance)
     if why is not None:
         raise InputError(why)
 
 
-def _failure(result: Any, sheet: "Sheet", wanted: Delivery) -> str | None:
+def _failure(result: Any, sheet: "Sheet", gate: str) -> str | None:
     """Say why the gate fails; None where it holds."""
     from evenodds.report.wording import show_pvalue
 
-    if wanted.gate == "reject":
+    significance, margin = sheet.view.significance, sheet.view.margin
+    if gate == "reject":
         if not sheet.rejected:
             return None
         return (
             f"--gate reject failed: the null hypothesis is rejected ({show_pvalue(result.pvalue)}, "
-            f"below {wanted.significance:g})."
+            f"below {significance:g})."
         )
-    pvalue = result.equivalence(wanted.margin).pvalue
-    if pvalue < wanted.significance:
+    pvalue = result.equivalence(margin).pvalue
+    if pvalue < significance:
         return None
-    why = f"{show_pvalue(pvalue)}, not below {wanted.significance:g}"
+    why = f"{show_pvalue(pvalue)}, not below {significance:g}"
     if math.isnan(pvalue):
         why = "these data cannot tell"
-    return f"--gate equivalence failed: an asymmetry below {wanted.margin:g} is not shown ({why})."
-
-
-def _write_report(sheet: "Sheet", path: Path, name: str) -> None:
-    """Write the page, with the command that made it."""
-    import shlex
-    import sys
-
-    from evenodds.report.html import write_report
-
-    command = shlex.join(["evenodds", *sys.argv[1:]])
-    write_report(sheet, path, name, command)
+    return f"--gate equivalence failed: an asymmetry below {margin:g} is not shown ({why})."
 
 
 @contextmanager

@@ -1,14 +1,24 @@
 """`evenodds plan`: how many rows and toss-ups a test needs, before they are collected."""
 
 import warnings
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import DATA, OUTPUT, PLAN, TEST, option
-from evenodds.cli.output import INTERRUPTED, check_output, guarded, show, tell
+from evenodds.cli.options import DATA, OUTPUT, PLAN, TEST, argument, option, optional
+from evenodds.cli.output import (
+    INTERRUPTED,
+    check_output,
+    guarded,
+    progress_bar,
+    refuse_given,
+    show_plan,
+    tell,
+)
+from evenodds.errors import InputError
 
 if TYPE_CHECKING:
     from evenodds.noise import ClassConditionalNoise
@@ -26,94 +36,87 @@ WORLDS = (
 PILOT, LINE, CHECK = "What the plan goes by: one of these", "Cases along a score", "Simulation"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PilotOptions:
+    """What the columns of pilot data say, and how its labels are flipped."""
+
+    label: Annotated[str | None, option(DATA, "Column of given labels in DATA.", "COL")] = None
+    features: options.Features = None
+    formula: options.Formula = None
+    positive: options.Positive = None
+    pilot_alpha: Annotated[
+        float | None, option(DATA, "Share of positives flipped in DATA, where known.", "RATE")
+    ] = None
+    pilot_beta: Annotated[
+        float | None, option(DATA, "Share of negatives flipped in DATA, where known.", "RATE")
+    ] = None
+
+
 @guarded
 def run_plan(
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Pilot data: CSV, TSV, Parquet or Feather, with --label.",
-            rich_help_panel=PILOT,
-        ),
+        argument("Pilot data: CSV, TSV, Parquet or Feather, with --label.", panel=PILOT),
     ] = None,
-    world: Annotated[
-        str | None, option(PILOT, f"A simulated world instead of DATA: {WORLDS}.", "NAME")
-    ] = None,
-    variance: Annotated[
-        float | None,
-        option(PILOT, "The paper's summary number instead: variance with one anchor.", "SIZE"),
-    ] = None,
-    variance_floor: Annotated[
-        float, option(PILOT, "The part of --variance that more anchors cannot reduce.", "SIZE")
-    ] = 0.0,
-    variance_rows: Annotated[
-        int | None, option(PILOT, "Number of rows that --variance is for.", "N")
-    ] = None,
-    label: Annotated[str | None, option(DATA, "Column of given labels in DATA.", "COL")] = None,
-    features: options.Features = None,
-    formula: options.Formula = None,
-    positive: options.Positive = None,
-    pilot_alpha: Annotated[
-        float | None, option(DATA, "Share of positives flipped in DATA, where known.", "RATE")
-    ] = None,
-    pilot_beta: Annotated[
-        float | None, option(DATA, "Share of negatives flipped in DATA, where known.", "RATE")
-    ] = None,
-    rows: Annotated[int | None, option(PLAN, "Number of rows.", "N")] = None,
-    anchors: Annotated[int | None, option(PLAN, "Number of toss-up cases.", "N")] = None,
-    alpha: Annotated[
-        float | None, option(PLAN, "Share of positives labelled negative, to be found.", "RATE")
-    ] = None,
-    beta: Annotated[
-        float | None, option(PLAN, "Share of negatives labelled positive, to be found.", "RATE")
-    ] = None,
-    power: Annotated[float | None, option(PLAN, "Probability of finding it.", "SHARE")] = None,
-    rate: Annotated[
-        float,
-        option(PLAN, "Flip rate of the better class, where alpha and beta are sought.", "RATE"),
-    ] = 0.05,
-    scores: Annotated[
-        str | None,
-        option(
-            LINE,
-            "Plan a line test: column of out-of-fold scores in DATA, or a file of them.",
-            "COL|FILE",
-        ),
-    ] = None,
-    cases: Annotated[
-        int | None, option(LINE, "With --scores: number of cases to judge.", "N")
-    ] = None,
+    world: str | None = optional(PILOT, f"A simulated world instead of DATA: {WORLDS}.", "NAME"),
+    variance: float | None = optional(
+        PILOT, "The paper's summary number instead: variance with one anchor.", "SIZE"
+    ),
+    variance_floor: float = optional(
+        PILOT, "The part of --variance that more anchors cannot reduce.", "SIZE", default=0.0
+    ),
+    variance_rows: int | None = optional(PILOT, "Number of rows that --variance is for.", "N"),
+    *,
+    pilot: PilotOptions,
+    rows: int | None = optional(PLAN, "Number of rows.", "N"),
+    anchors: int | None = optional(PLAN, "Number of toss-up cases.", "N"),
+    alpha: float | None = optional(
+        PLAN, "Share of positives labelled negative, to be found.", "RATE"
+    ),
+    beta: float | None = optional(
+        PLAN, "Share of negatives labelled positive, to be found.", "RATE"
+    ),
+    power: float | None = optional(PLAN, "Probability of finding it.", "SHARE"),
+    rate: float = optional(
+        PLAN,
+        "Flip rate of the better class, where alpha and beta are sought.",
+        "RATE",
+        default=0.05,
+    ),
+    scores: str | None = optional(
+        LINE,
+        "Plan a line test: column of out-of-fold scores in DATA, or a file of them.",
+        "COL|FILE",
+    ),
+    cases: int | None = optional(LINE, "With --scores: number of cases to judge.", "N"),
     kind: options.Kind = None,
     tolerance: options.Tolerance = 0.05,
     shared_tolerance: options.SharedTolerance = None,
-    method: Annotated[options.CurveMethod | None, option(TEST, "Which test.")] = None,
+    method: options.CurveMethod | None = optional(TEST, "Which test."),
     alternative: options.Alternative = "two-sided",
     significance: options.Significance = 0.05,
-    runs: Annotated[
-        int, option(CHECK, "Simulated data sets to check the formula with; 0 for none.", "N")
-    ] = 200,
-    seed: Annotated[int, option(CHECK, "Seed of the simulation.", "N")] = 0,
-    workers: Annotated[int, option(CHECK, "Processes to simulate with.", "N")] = 1,
-    figure: Annotated[
-        Path | None,
-        option(OUTPUT, "Write a picture of the plan, as NAME.png and NAME.svg.", "NAME"),
-    ] = None,
+    runs: int = optional(
+        CHECK, "Simulated data sets to check the formula with; 0 for none.", "N", default=200
+    ),
+    seed: int = optional(CHECK, "Seed of the simulation.", "N", default=0),
+    workers: int = optional(CHECK, "Processes to simulate with.", "N", default=1),
+    figure: Path | None = optional(
+        OUTPUT, "Write a picture of the plan, as NAME.png and NAME.svg.", "NAME"
+    ),
     output_format: options.Format = "text",
 ) -> None:
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
-    from evenodds.cli.output import progress_bar
     from evenodds.planning.plan import make_plan
-    from evenodds.report.sheet import View, sheet_of
     from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
 
     check_whole(runs, "--runs", at_most=MOST_RUNS)
     check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS)
     if scores is not None:
         others: dict[str, Any] = {
-            "--features": features,
-            "--formula": formula,
-            "--pilot-alpha": pilot_alpha,
-            "--pilot-beta": pilot_beta,
+            "--features": pilot.features,
+            "--formula": pilot.formula,
+            "--pilot-alpha": pilot.pilot_alpha,
+            "--pilot-beta": pilot.pilot_beta,
             "--world": world,
             "--variance": variance,
             "--rows": rows,
@@ -121,10 +124,13 @@ def run_plan(
             "--method": method,
             "--figure": figure,
         }
-        _refuse_beside("--scores", "a line test, which has none", others)
+        refuse_given(
+            others,
+            "does not go with --scores: it plans a line test, which has none. Leave it out.",
+        )
         _show_line_plan(
             [] if data is None else [data],
-            label,
+            pilot.label,
             scores,
             output_format,
             n_cases=cases,
@@ -132,27 +138,21 @@ def run_plan(
             power=power,
             rate=rate,
             answers=kind or "probability",
-            positive=positive,
+            positive=pilot.positive,
             alternative=alternative,
             significance=significance,
             shared_tolerance=shared_tolerance,
         )
         return
     needless = {"--cases": cases, "--kind": kind}
-    _refuse_beside("a plan without --scores", "toss-ups, not cases along a score", needless)
-    drawing = None if figure is None else _figure_name(figure, data)
-    design = _read_design(
-        _read_pilot(
-            data,
-            label,
-            rates=(pilot_alpha, pilot_beta),
-            features=features,
-            formula=formula,
-            positive=positive,
-        ),
-        world,
-        _read_variance(variance, variance_floor, variance_rows),
+    refuse_given(
+        needless,
+        "does not go with a plan without --scores: it plans toss-ups, not cases along a score. "
+        "Leave it out.",
     )
+    drawing = None if figure is None else _figure_name(figure, data)
+    known = _read_variance(variance, variance_floor, variance_rows)
+    design = _read_design(_read_pilot(data, pilot), world, known)
     with progress_bar("Simulating the plan") as progress:
         plan = make_plan(
             design,
@@ -173,28 +173,17 @@ def run_plan(
         )
     if drawing is not None:
         _draw(plan, drawing)
-    show(plan, sheet_of(plan, View()), output_format)
+    show_plan(plan, output_format)
     if plan.interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _refuse_beside(what: str, plans: str, others: dict[str, Any]) -> None:
-    """Refuse options of the other kind of plan."""
-    from evenodds.errors import InputError
-
-    given = [option for option, value in others.items() if value is not None]
-    if given:
-        raise InputError(f"{given[0]} does not go with {what}: it plans {plans}. Leave it out.")
 
 
 def _show_line_plan(
     data: list[str], label: str | None, scores: str, output_format: str, **asked: Any
 ) -> None:
     """Plan a line test from scores at hand."""
-    from evenodds.cli.line import naming_options, read_scored
-    from evenodds.errors import InputError
+    from evenodds.cli.scored import naming_options, read_scored
     from evenodds.planning.line_plan import line_plan
-    from evenodds.report.sheet import View, sheet_of
 
     if not data or label is None:
         raise InputError("--scores needs DATA and --label: the labels that the scores foretell.")
@@ -203,13 +192,11 @@ def _show_line_plan(
         asked["power"] = 0.8
     with naming_options():
         found = line_plan(read.scores, read.labels, positive=read.positive, **asked)
-    show(found, sheet_of(found, View()), output_format)
+    show_plan(found, output_format)
 
 
 def _read_design(pilot: "Design | None", world: str | None, variance: "Design | None") -> "Design":
     """Return what the plan goes by, which must be one thing."""
-    from evenodds.errors import InputError
-
     given = [design for design in (pilot, world, variance) if design is not None]
     if len(given) != 1:
         raise InputError(
@@ -219,38 +206,35 @@ def _read_design(pilot: "Design | None", world: str | None, variance: "Design | 
     return given[0]
 
 
-def _read_pilot(
-    data: str | None,
-    label: str | None,
-    *,
-    rates: tuple[float | None, float | None],
-    features: str | None,
-    formula: str | None,
-    positive: str | None,
-) -> "Design | None":
+def _read_pilot(data: str | None, pilot: PilotOptions) -> "Design | None":
     """Return the world of pilot data."""
     from evenodds.cli.input import split_names
-    from evenodds.errors import ImprecisionWarning, InputError
+    from evenodds.errors import ImprecisionWarning
     from evenodds.rows.read import read_data
     from evenodds.simulation.own_data import world_of_rows
 
     if data is None:
-        if any(option is not None for option in (label, features, formula, positive, *rates)):
+        if any(value is not None for value in asdict(pilot).values()):
             raise InputError(
                 "--label, --features, --formula, --positive, --pilot-alpha and --pilot-beta go "
                 "with DATA, a pilot file."
             )
         return None
-    if label is None and formula is None:
+    if pilot.label is None and pilot.formula is None:
         raise InputError(f"{data} needs --label: which column holds the labels?")
     rows = read_data(
-        data, label, features=split_names(features), formula=formula, positive=positive
+        data,
+        pilot.label,
+        features=split_names(pilot.features),
+        formula=pilot.formula,
+        positive=pilot.positive,
     )
     with warnings.catch_warnings():
         # The warning's advice is for Python: here the rates have other names.
         warnings.simplefilter("error", ImprecisionWarning)
         try:
-            return world_of_rows(rows, alpha=rates[0], beta=rates[1], name=Path(data).name)
+            rates = {"alpha": pilot.pilot_alpha, "beta": pilot.pilot_beta}
+            return world_of_rows(rows, **rates, name=Path(data).name)
         except ImprecisionWarning:
             raise InputError(
                 f"{data} has too few rows, or too cleanly separated ones, to tell how often its "
@@ -260,7 +244,6 @@ def _read_pilot(
 
 def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> "Design | None":
     """Return the paper's summary numbers."""
-    from evenodds.errors import InputError
     from evenodds.planning.expected_data import AnchorVariance
 
     if variance is not None:
@@ -272,7 +255,6 @@ def _read_variance(variance: float | None, floor: float, n_rows: int | None) -> 
 
 def read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNoise | None":
     """Return the noise to be found, if it is given."""
-    from evenodds.errors import InputError
     from evenodds.noise import ClassConditionalNoise
 
     if alpha is None and beta is None:
@@ -284,8 +266,6 @@ def read_noise(alpha: float | None, beta: float | None) -> "ClassConditionalNois
 
 def _figure_name(path: Path, data: str | None) -> Path:
     """Return the name of a picture without its kind; refuse one that cannot be written."""
-    from evenodds.errors import InputError
-
     if not path.name:
         raise InputError(f"--figure {path} is no name of a file: name one, as NAME.png.")
     name = path.with_suffix("") if path.suffix in (".png", ".svg") else path
@@ -296,7 +276,7 @@ def _figure_name(path: Path, data: str | None) -> Path:
 
 def _draw(plan: "Plan", name: Path) -> None:
     """Write the picture of a plan."""
-    from evenodds.report.class_figures import plan_figure
+    from evenodds.report.figures import plan_figure
     from evenodds.report.style import save_figure
 
     for written in save_figure(plan_figure(plan), name):

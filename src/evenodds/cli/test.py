@@ -1,24 +1,23 @@
-"""`evenodds test`: is one class flipped more often than the other? Which labels look flipped?"""
+"""Tests at anchors: `evenodds test`, with what labels look flipped, and `evenodds contour`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 import typer
 
 from evenodds.cli import options
-from evenodds.cli.options import ANCHORS, OUTPUT, TEST, option
+from evenodds.cli.options import ANCHORS, OUTPUT, TEST, optional
 from evenodds.cli.output import (
-    Delivery,
+    check_delivery,
     check_output,
     deliver,
     guarded,
     name_data,
     progress_bar,
 )
+from evenodds.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from evenodds.inference.audit.as_evidence import Audit
     from evenodds.inference.results import AsymmetryTestResult
     from evenodds.model.robust import RobustCurve
@@ -29,64 +28,54 @@ EXAMPLES = """\
 evenodds test patients.csv --label diagnosis --anchors toss_ups.csv
 evenodds test patients.csv --label diagnosis --anchors toss_ups.csv \\
     --report report.html --flips flips.csv --margin 0.1"""
+CONTOUR_EXAMPLES = """\
+evenodds contour patients.csv --label diagnosis --anchors stated.csv
+evenodds contour patients.csv --label diagnosis --anchors stated.csv \\
+    --positive ill --gate class-conditional --report contour.html"""
 
 
 @guarded
 def run_test(
     data: options.Data,
     table: options.TableOptions,
-    anchors: Annotated[
-        Path | None, option(ANCHORS, "File of toss-up cases, with the feature columns.", "FILE")
-    ] = None,
-    anchor_column: Annotated[
-        str | None,
-        option(ANCHORS, "Column marking toss-ups in DATA: true/false, or the posterior.", "COL"),
-    ] = None,
+    anchors: Path | None = optional(
+        ANCHORS, "File of toss-up cases, with the feature columns.", "FILE"
+    ),
+    anchor_column: str | None = optional(
+        ANCHORS, "Column marking toss-ups in DATA: true/false, or the posterior.", "COL"
+    ),
     *,
     error: options.AnchorOptions,
-    audit: Annotated[
-        Path | None,
-        option(
-            ANCHORS,
-            "File of audited rows that are not in DATA, with columns true and given: more "
-            "evidence, with or without toss-ups.",
-            "FILE",
-        ),
-    ] = None,
-    true: Annotated[
-        str | None,
-        option(
-            ANCHORS,
-            "Column of true labels in DATA, empty where none was looked up: the same evidence "
-            "from rows of DATA, each counted once.",
-            "COL",
-        ),
-    ] = None,
-    sampled_by: Annotated[
-        options.Drawn | None,
-        option(ANCHORS, "With --true: how those rows were chosen. Default: random."),
-    ] = None,
+    audit: Path | None = optional(
+        ANCHORS,
+        "File of audited rows that are not in DATA, with columns true and given: more "
+        "evidence, with or without toss-ups.",
+        "FILE",
+    ),
+    true: str | None = optional(
+        ANCHORS,
+        "Column of true labels in DATA, empty where none was looked up: the same evidence "
+        "from rows of DATA, each counted once.",
+        "COL",
+    ),
+    sampled_by: options.Drawn | None = optional(
+        ANCHORS, "With --true: how those rows were chosen. Default: random."
+    ),
     probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
-    method: Annotated[options.Method, option(TEST, "Which test.")] = "boundary",
-    settings: Annotated[
-        list[str] | None,
-        option(
-            TEST,
-            "Setting of the method, such as calibration=bootstrap for few rows (then draws=999, "
-            "seed=0); weights=optimal, covariance=sandwich; for local bandwidth=0.5, "
-            "kernel=tricube. Once for each.",
-            "NAME=VALUE",
-            "--set",
-        ),
-    ] = None,
+    method: options.Method = optional(TEST, "Which test.", default="boundary"),
+    settings: list[str] | None = optional(
+        TEST,
+        "Setting of the method, such as calibration=bootstrap for few rows (then draws=999, "
+        "seed=0); weights=optimal, covariance=sandwich; for local bandwidth=0.5, "
+        "kernel=tricube. Once for each.",
+        "NAME=VALUE",
+        name="--set",
+    ),
     alternative: options.Alternative = "two-sided",
     output: options.GatedOptions,
-    flips: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Write how likely each label is flipped, most likely first, as CSV.", "FILE"
-        ),
-    ] = None,
+    flips: Path | None = optional(
+        OUTPUT, "Write how likely each label is flipped, most likely first, as CSV.", "FILE"
+    ),
 ) -> None:
     """Test whether the labels of one class are flipped more often than the other's.
 
@@ -104,7 +93,6 @@ def run_test(
         read_audited_rows,
         say_positive,
     )
-    from evenodds.errors import InputError
     from evenodds.inference.asymmetry import METHODS, refuse_anchors_on_scores, run_on_rows
     from evenodds.inference.method import Known
 
@@ -117,7 +105,7 @@ def run_test(
     if sampled_by is not None and true is None:
         raise InputError("--sampled-by goes with --true, the column of true labels in DATA.")
     read = [*data, *(str(path) for path in (anchors, audit) if path is not None)]
-    wanted = Delivery(output, [*read, *([] if flips is None else [str(flips)])])
+    check_delivery(output, [*read, *([] if flips is None else [str(flips)])])
     check_label(table.label, table.formula)
     if probabilities is not None and (anchors is not None or anchor_column is not None):
         refuse_anchors_on_scores("--probabilities")
@@ -130,8 +118,14 @@ def run_test(
             f"COL{instead}; evenodds elicit asks an expert for some. Without any, only --method "
             "joint runs, on the shape of the curve alone."
         )
+    if flips is not None and not test.has_rates:
+        lacking = "flip rates" if test.fits_curve else "a curve through all rows"
+        raise InputError(
+            f"--flips needs {lacking}, which --method {method} does not estimate: use --method "
+            "boundary."
+        )
     if flips is not None:
-        check_flips(flips, method, read)
+        check_output(flips, "--flips", read)
     with (
         data_and_anchors(
             data,
@@ -153,45 +147,83 @@ def run_test(
             write_flips(flips, rows, result, looked_up)
     one_sided, stated = alternative != "two-sided", not_toss_ups(known)
     say_positive(rows, table.positive, one_sided=one_sided, stated=stated)
-    deliver(result, wanted, name=name_data(data, rows.label_names[0]))
+    deliver(result, output, name=name_data(data, rows.label_names[0]))
+
+
+@guarded
+def run_contour(
+    data: options.Data,
+    table: options.TableOptions,
+    anchors: Path | None = optional(
+        ANCHORS,
+        "File of cases with the feature columns, and a column 'posterior' with the stated "
+        "chance of being positive, such as 0.1, 0.5 and 0.9.",
+        "FILE",
+    ),
+    anchor_column: str | None = optional(
+        ANCHORS, "Column of stated posteriors in DATA; empty: no anchor.", "COL"
+    ),
+    *,
+    error: options.AnchorOptions,
+    probabilities: Annotated[str | None, typer.Option(hidden=True)] = None,
+    engine: Literal["spline", "local"] | None = optional(
+        TEST, "spline (default): any number of features; local: up to five."
+    ),
+    output: options.ShownOptions,
+    gate: options.Rung | None = optional(
+        OUTPUT, "Exit with 1 if this noise, or a simpler one, is all rejected."
+    ),
+) -> None:
+    """Test which noise the labels have: none, uniform, class-conditional, or by the features.
+
+    Exit code 0: the test ran, whatever its verdict. 1: a gate failed. 2: bad input.
+    """
+    from evenodds.cli.input import check_label, data_and_anchors, not_toss_ups, say_positive
+    from evenodds.inference.contour.contour_test import climb_on_rows, read_engine, refuse_scores
+    from evenodds.report.contour import why_untested
+
+    refuse_scores(probabilities, "--probabilities")
+    check_delivery(output, [*data, *([] if anchors is None else [str(anchors)])])
+    check_label(table.label, table.formula)
+    if anchors is None and anchor_column is None:
+        raise InputError(
+            "a contour test needs cases of stated posterior: give --anchors FILE with a column "
+            "'posterior', or --anchor-column COL."
+        )
+    with data_and_anchors(data, table, anchors, error, anchor=anchor_column) as (rows, known):
+        result = climb_on_rows(rows, known, read_engine(engine))
+    order: list[str] = [*get_args(options.Rung), "instance-dependent"]
+    reached, failure = result.not_rejected(output.significance), None
+    if gate is not None and order.index(reached) > order.index(gate):
+        failure = f"--gate {gate} failed: only {reached} noise is not rejected."
+    say_positive(rows, table.positive, stated=not_toss_ups(known))
+    deliver(result, output, name=name_data(data, rows.label_names[0]), failure=failure)
+    if gate is not None and result.rung(reached).contour_pvalue is None:
+        # The ladder stopped at a noise that cannot be tested, which is no pass.
+        raise InputError(
+            f"--gate {gate} cannot be held: {why_untested(result, reached)}, so "
+            f"{reached} noise was not tested. Name cases at more posteriors."
+        )
 
 
 class FlipChances:
-    """How likely each label is flipped, with the number of its row and whether it is positive."""
+    """Rows by number, whether each is labelled positive, and how likely that is a flip."""
 
     def __init__(self, curve: "RobustCurve") -> None:
         self.curve = curve
-        self.rows: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
-        self.labels: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
-        self.chances: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+        self.parts: list[tuple[Any, Any, Any]] = []
 
     def add(self, block: "Block") -> None:
         import numpy as np
 
         numbered = block.start + np.arange(len(block.labels))
-        self.rows.append(numbered if block.numbers is None else block.numbers)
-        self.labels.append(block.labels == 1)
-        self.chances.append(self.curve.flip_probability(block.features, block.labels))
+        chances = self.curve.flip_probability(block.features, block.labels)
+        self.parts.append(
+            (numbered if block.numbers is None else block.numbers, block.labels == 1, chances)
+        )
 
     def merge(self, other: Self) -> None:
-        self.rows += other.rows
-        self.labels += other.labels
-        self.chances += other.chances
-
-
-def check_flips(path: Path, method: str, inputs: list[str]) -> None:
-    """Refuse, before any work, a file that cannot or must not be written."""
-    from evenodds.errors import InputError
-    from evenodds.inference.asymmetry import METHODS
-
-    test = METHODS[method]
-    if not test.has_rates:
-        lacking = "flip rates" if test.fits_curve else "a curve through all rows"
-        raise InputError(
-            f"--flips needs {lacking}, which --method {method} does not estimate: use --method "
-            "boundary."
-        )
-    check_output(path, "--flips", inputs)
+        self.parts += other.parts
 
 
 def write_flips(
@@ -203,7 +235,6 @@ def write_flips(
     """
     import numpy as np
 
-    from evenodds.errors import InputError
     from evenodds.files import write_csv
     from evenodds.model.robust import fit_robust
 
@@ -213,8 +244,7 @@ def write_flips(
         )
     curve = fit_robust(rows, alpha=result.alpha, beta=result.beta)
     found = rows.unheld().sum_over_rows(FlipChances(curve))
-    chances, numbered = np.concatenate(found.chances), np.concatenate(found.rows)
-    given = np.concatenate(found.labels)
+    numbered, given, chances = map(np.concatenate, zip(*found.parts, strict=True))
     known = np.isin(numbered, [] if audit is None or audit.rows is None else audit.rows)
     order = np.argsort(-chances, kind="stable")
     ranked = order[~known[order]]

@@ -21,9 +21,9 @@ from evenodds.elicit.session import (
     Closing,
     Session,
     Wishes,
-    open_store,
+    opened,
 )
-from evenodds.elicit.show import Showing, choose_shown
+from evenodds.elicit.show import choose_shown
 from evenodds.errors import InputError
 from evenodds.inference.cases.choose import FEWEST_CASES, choose_cases
 from evenodds.inference.cases.judged import About, JudgedCases, Repeat
@@ -32,7 +32,7 @@ from evenodds.inference.cases.record import Cases
 from evenodds.inference.looks import look_line, read_looks
 from evenodds.planning.line_plan import line_plan
 from evenodds.rows.labels import read_classes, read_labels
-from evenodds.validation import FloatArray, check_column, check_whole, counted
+from evenodds.validation import FloatArray, check_whole, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,6 +68,11 @@ class JudgingSession(Session):
 
     question_page: ClassVar[str] = "judge.html"
     start_page: ClassVar[str] = "start_judging.html"
+
+    rounding: ClassVar[str] = (
+        "So far every answer has been 0, 50 or 100. If you are not sure, say how sure: 20 or 85 "
+        "are answers too."
+    )
 
     scored: Scored | None = None  # where the scores were named again
     _found: dict[AnswerKind, float | None] = field(default_factory=dict)
@@ -153,17 +158,15 @@ class JudgingSession(Session):
 
     def running_line(self, expert: str) -> tuple[str, bool]:
         """Return the line under an expert's question; nothing more is worked out."""
+        answers = self.store.answers(expert)
         if self.along.looks:
-            return look_line(self.along.looks, len(self.store.answers(expert))), False
-        said = {answer.chance for answer in self.store.answers(expert)}
-        n_said = len(self.store.answers(expert))
-        if self.along.kind == "probability" and n_said >= ROUNDING_SEEN and said <= {0.0, 0.5, 1.0}:
-            return (
-                "So far every answer has been 0, 50 or 100. If you are not sure, say how sure: 20 "
-                "or 85 are answers too.",
-                False,
-            )
-        return "", False
+            return look_line(self.along.looks, len(answers)), False
+        asked = self.along.kind == "probability" and len(answers) >= ROUNDING_SEEN
+        return (self.rounding if asked and self.always_sure(answers) else ""), False
+
+    def always_sure(self, answers: list[Answer]) -> bool:
+        """Tell whether an expert only ever rounds."""
+        return {answer.chance for answer in answers} <= {0.0, 0.5, 1.0}
 
     def own_line(self, answered: list[Answer]) -> str:
         """Return what an expert has done, after the number of answers."""
@@ -245,7 +248,10 @@ class ClassJudgingSession(JudgingSession):
     """A session where experts judge cases of three classes and more."""
 
     question_page: ClassVar[str] = "judge_classes.html"
-    start_page: ClassVar[str] = "start_classes.html"
+    rounding: ClassVar[str] = (
+        "So far every answer has been 100 for one class. If you are not sure, name a second class "
+        "and say how sure."
+    )
 
     def prospects(self) -> list[str]:
         """Return what could be found: nothing is known of several classes."""
@@ -282,17 +288,9 @@ class ClassJudgingSession(JudgingSession):
         """Return why this is no answer to any question here; None if it is one."""
         return None if "," in verdict and chance is None else NOT_OURS
 
-    def running_line(self, expert: str) -> tuple[str, bool]:
-        """Return the line under an expert's question; nothing more is worked out."""
-        answers = self.store.answers(expert)
-        sure = all(max(_chances(answer)) == 1 for answer in answers)
-        if self.along.kind == "probability" and len(answers) >= ROUNDING_SEEN and sure:
-            return (
-                "So far every answer has been 100 for one class. If you are not sure, name a "
-                "second class and say how sure.",
-                False,
-            )
-        return "", False
+    def always_sure(self, answers: list[Answer]) -> bool:
+        """Tell whether an expert only ever names one class."""
+        return all(max(_chances(answer)) == 1 for answer in answers)
 
 
 def _chances(answer: Answer) -> tuple[float, ...]:
@@ -342,25 +340,14 @@ def open_judging(
 
     Without `scored`, or with `must_exist`, only go on with answers that are there.
     """
-    outputs = wishes.outputs()
-    if wishes.images is not None and not wishes.images.is_dir():
-        raise InputError(f"--images {wishes.images} is no folder.")
-    check_column(wishes.label, table.column_names, wishes.data)
-    store = open_store(table, wishes, must_exist, partial(_plan, table, wishes, scored, kind))
-    kind_of_session = ClassJudgingSession if store.plan.classes else JudgingSession
-    session = kind_of_session(
-        table=table,
-        showing=Showing(store.plan.shown, wishes.images or wishes.data.resolve().parent),
-        store=store,
-        outputs=outputs,
-        scored=scored,
-        unseen_lean=wishes.unseen_lean,
-        test_command=_test_command(store.plan, wishes),
-    )
+    parts = opened(table, wishes, must_exist, partial(_plan, table, wishes, scored, kind))
+    plan = parts["store"].plan
+    kind_of_session = ClassJudgingSession if plan.classes else JudgingSession
+    session = kind_of_session(**parts, scored=scored, test_command=_test_command(plan, wishes))
     try:
         _check_same(session, wishes, scored, kind)
     except InputError:
-        store.close()
+        session.store.close()
         raise
     return session
 

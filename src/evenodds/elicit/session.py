@@ -5,7 +5,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -43,6 +43,7 @@ from evenodds.elicit.store import (
 )
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.files import FORMULA_STARTS
+from evenodds.planning.expected_data import AnchorPlan
 from evenodds.planning.power import detectable_asymmetry
 from evenodds.rows.labels import read_classes, read_labels
 from evenodds.simulation.own_data import data_world
@@ -56,28 +57,20 @@ if TYPE_CHECKING:
 STEPS = (3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
 
 
-@dataclass(frozen=True, slots=True)
-class Prospect:
-    """Toss-ups as a plan knows them: so many, known so well."""
-
-    n_anchors: int
-    tolerance: float
-    shared_tolerance: float
-
-    @classmethod
-    def of(cls, judgement: Judgement) -> "Prospect | None":
-        """Round what there is to what is worth working out; None below the first step."""
-        reached = [step for step in STEPS if step <= len(judgement.toss_ups)]
-        if not reached:
-            return None
-        typical = (judgement.width**2 + 3 * judgement.blur**2) ** 0.5
-        # Rounded up to steps of 0.02 and 0.01, so that an answer seldom starts new work.
-        own, shared = -(-typical // 0.02) * 0.02, -(-judgement.shared_tolerance // 0.01) * 0.01
-        return cls(reached[-1], min(round(own, 2), 0.3), round(shared, 2))
+def prospect_of(judgement: Judgement) -> AnchorPlan | None:
+    """Round what there is to what is worth working out; None below the first step."""
+    reached = [step for step in STEPS if step <= len(judgement.toss_ups)]
+    if not reached:
+        return None
+    typical = (judgement.width**2 + 3 * judgement.blur**2) ** 0.5
+    # Rounded up to steps of 0.02 and 0.01, so that an answer seldom starts new work.
+    own, shared = -(-typical // 0.02) * 0.02, -(-judgement.shared_tolerance // 0.01) * 0.01
+    own, shared = min(round(own, 2), 0.3), round(shared, 2)
+    return AnchorPlan(n_anchors=reached[-1], tolerance=own, shared_tolerance=shared)
 
 
 # Works out the asymmetry that a test would find; raises InputError where it would find none.
-Detect = Callable[[Prospect], float]
+Detect = Callable[[AnchorPlan], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +94,13 @@ class Preview:
     def __init__(self, prepare: Callable[[], Detect]) -> None:
         self._prepare = cache(prepare)
         self._broken = False
-        self._known: dict[Prospect, float | None] = {}
-        self._asked: Prospect | None = None
+        self._known: dict[AnchorPlan, float | None] = {}
+        self._asked: AnchorPlan | None = None
         self._last = View("unknown")
         self._working = False
         self._lock = threading.Lock()
 
-    def ask(self, prospect: Prospect) -> View:
+    def ask(self, prospect: AnchorPlan) -> View:
         """Return what is known of it; until it is, what was last known of others."""
         with self._lock:
             if prospect in self._known:
@@ -342,7 +335,7 @@ class Session:
 
     def running_line(self, expert: str) -> tuple[str, bool]:
         """Return the line under an expert's question, and whether more is being worked out."""
-        prospect = Prospect.of(self.judgement())
+        prospect = prospect_of(self.judgement())
         view = View("unknown")
         if prospect is not None and self.preview is not None:
             view = self.preview.ask(prospect)
@@ -470,29 +463,27 @@ def open_session(table: "pa.Table", wishes: Wishes, *, must_exist: bool = False)
 
     With `must_exist`, only go on with answers that are there.
     """
-    outputs = wishes.outputs()
     check_between(wishes.unseen_lean, "--lean", 0, MOST_SHARED)
-    if wishes.images is not None and not wishes.images.is_dir():
-        raise InputError(f"--images {wishes.images} is no folder.")
-    check_column(wishes.label, table.column_names, wishes.data)
-    store = open_store(table, wishes, must_exist, partial(_plan, table, wishes))
-    plan = store.plan
+    parts = opened(table, wishes, must_exist, partial(_plan, table, wishes))
+    plan = parts["store"].plan
     return Session(
-        table=table,
-        showing=Showing(plan.shown, wishes.images or wishes.data.resolve().parent),
-        store=store,
-        outputs=outputs,
+        **parts,
         preview=Preview(partial(_detector, table, plan)),
-        unseen_lean=wishes.unseen_lean,
         test_command=_test_command(table, plan, wishes),
     )
 
 
-def open_store(
+def opened(
     table: "pa.Table", wishes: Wishes, must_exist: bool, make_plan: Callable[[], SessionPlan]
-) -> Store:
-    """Go on with the answers there are, or choose cases and begin."""
-    path = wishes.database
+) -> dict[str, Any]:
+    """Check everything, go on with the answers there are, or choose cases and begin.
+
+    Returns what sessions of both kinds are made of.
+    """
+    outputs, path = wishes.outputs(), wishes.database
+    if wishes.images is not None and not wishes.images.is_dir():
+        raise InputError(f"--images {wishes.images} is no folder.")
+    check_column(wishes.label, table.column_names, wishes.data)
     if Store.has_begun(path):
         store = Store.open(path)
     elif must_exist:
@@ -505,7 +496,9 @@ def open_store(
     except InputError:
         store.close()
         raise
-    return store
+    showing = Showing(store.plan.shown, wishes.images or wishes.data.resolve().parent)
+    parts = {"table": table, "store": store, "outputs": outputs, "showing": showing}
+    return {**parts, "unseen_lean": wishes.unseen_lean}
 
 
 def _plan(table: "pa.Table", wishes: Wishes) -> SessionPlan:
@@ -555,15 +548,9 @@ def _detector(table: "pa.Table", plan: SessionPlan) -> Detect:
         warnings.simplefilter("ignore", ImprecisionWarning)
         world = data_world(features, labels, positive=plan.positive)
 
-    def detect(prospect: Prospect) -> float:
-        return detectable_asymmetry(
-            world,
-            n_rows=table.num_rows,
-            n_anchors=prospect.n_anchors,
-            tolerance=prospect.tolerance,
-            shared_tolerance=prospect.shared_tolerance,
-            runs=0,  # a preview need not be exact, but quick
-        )
+    def detect(prospect: AnchorPlan) -> float:
+        # A preview need not be exact, but quick.
+        return detectable_asymmetry(world, n_rows=table.num_rows, runs=0, **asdict(prospect))
 
     return detect
 

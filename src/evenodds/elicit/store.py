@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from evenodds.elicit.answers import Answer, Judgement, read_verdict
 from evenodds.elicit.plan import SessionPlan
 from evenodds.errors import InputError, StorageError
-from evenodds.files import check_writable, whole_file, write_csv
+from evenodds.files import check_writable, whole_file, write_columns, write_csv
 from evenodds.validation import join_quoted
 
 if TYPE_CHECKING:
@@ -279,15 +279,8 @@ def anchor_table(table: "pa.Table", features: Sequence[str], found: Judgement) -
 
 def write_anchors(path: Path, anchors: "pa.Table") -> None:
     """Write anchors as the file's name asks; private, as the data they come from may be."""
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        from pyarrow import parquet
-
-        with whole_file(path, private=True) as file:
-            parquet.write_table(anchors, file.buffer)
-        return
-    rows = (row.values() for row in anchors.to_pylist())
-    delimiter = "," if path.suffix.lower() == ".csv" else "\t"
-    write_csv(path, anchors.column_names, rows, delimiter=delimiter, private=True)
+    columns = dict(zip(anchors.column_names, anchors.columns, strict=True))
+    write_columns(path, columns, private=True)
 
 
 def write_answers(path: Path, answers: Sequence[Answer], plan: SessionPlan) -> None:

@@ -5,7 +5,6 @@ p-values of all tables are computed at once; in larger ones those of tables draw
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
@@ -37,7 +36,7 @@ from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
 from evenodds.planning.expected_data import Centre
-from evenodds.planning.power import check_findable, smallest
+from evenodds.planning.power import check_findable, fewest
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
 
 # The whole data is taken as this many times the audit: its counts are nearly exact.
@@ -344,20 +343,15 @@ def _along_scores(
     wanted, level, side = settings
     most = len(scores) // 2
 
-    def reached(n_rows: int) -> float:
-        if n_rows > most:
-            raise InputError(
-                f"more than {most:,} rows would have to be audited, half of those in scores: the "
-                "flip rates are too close to tell apart in these rows."
-            )
-        return ScoredRows.of(scores, noise, n_rows).power(level, side)
+    def enough(n_rows: int) -> bool:
+        return n_rows <= most and ScoredRows.of(scores, noise, n_rows).power(level, side) >= wanted
 
-    low, high = FEWEST_CASES, FEWEST_CASES
-    while reached(high) < wanted:
-        low, high = high, min(2 * high, most) if high < most else high + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) >= wanted else (middle, high)
+    high = fewest(enough, FEWEST_CASES, FEWEST_CASES, most)
+    if high is None:
+        raise InputError(
+            f"more than {most:,} rows would have to be audited, half of those in scores: the "
+            "flip rates are too close to tell apart in these rows."
+        )
     plan = ScoredRows.of(scores, noise, high)
     at_random = audit_size(
         noise, prior=plan.expected.seen.prior, power=wanted, alternative=side, significance=level
@@ -479,7 +473,12 @@ def audit_size(
             return given_power((positive, negative), counts, wrong, level, side)
         return design.centre(n_rows).power(level, side)
 
-    n_rows = _fewest(reached, wanted)
+    n_rows = fewest(lambda n_rows: reached(n_rows) >= wanted, 2, 4, MOST_ROWS)
+    if n_rows is None:
+        raise InputError(
+            f"more than {MOST_ROWS:,} rows would have to be audited: the flip rates are too close "
+            "to tell apart. Look for a larger asymmetry."
+        )
     expected = design.expected(n_rows)
     positive = expected.given_positive if design.sampled_by == "given" else expected.n_positive
     n_runs = check_whole(runs, "runs", at_most=MOST_RUNS)
@@ -526,16 +525,3 @@ def _read_design(
         share = prior
     part = check_between(0.5 if share is None else share, "share", 0, 1, closed="neither")
     return AuditDesign(noise, prior, drawn, part)
-
-
-def _fewest(reached: Callable[[int], float], wanted: float) -> int:
-    """Return the smallest number of rows with the wanted power, by doubling and halving."""
-    low, high = 2, 4
-    while reached(high) < wanted:
-        low, high = high, 2 * high
-        if high > MOST_ROWS:
-            raise InputError(
-                f"more than {MOST_ROWS:,} rows would have to be audited: the flip rates are too "
-                "close to tell apart. Look for a larger asymmetry."
-            )
-    return smallest(lambda n_rows: reached(n_rows) >= wanted, low, high)

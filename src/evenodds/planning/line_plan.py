@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from evenodds.inference.line.line_test import DEFAULT_SHARED_TOLERANCE
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
-from evenodds.planning.power import ASYMMETRIES_TRIED, first_reached, leaning, smallest
+from evenodds.planning.power import fewest, harder_asymmetry, leaning
 from evenodds.rows.labels import read_labels
 from evenodds.validation import FloatArray, check_between, check_whole
 
@@ -30,7 +30,6 @@ Unknown = Literal["cases", "asymmetry", "power"]
 MOST_CASES_PLANNED = 5000
 # Beside the plan, the power of so many times its cases.
 FACTORS = (0.5, 1, 2, 4)
-PRECISION = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -242,11 +241,7 @@ def _left_out(
 
 
 def _worked_out(
-    question: _Question,
-    n_cases: int | None,
-    noise: ClassConditionalNoise | None,
-    power: float | None,
-    rate: float,
+    question: _Question, n_cases: Any, noise: Any, power: Any, rate: float
 ) -> tuple[int, ClassConditionalNoise]:
     """Return the cases and the noise of the plan, one of them as it must be."""
     most = _possible(MOST_CASES_PLANNED, len(question.scores))
@@ -257,27 +252,22 @@ def _worked_out(
     if power is not None:
         check_between(power, "power", question.significance, 1, closed="neither")
     if noise is None:
-        assert n_cases is not None
-        assert power is not None
         check_between(rate, "rate", 0, 0.5, closed="left")
         return n_cases, _harder(question, n_cases, power, rate)
     if n_cases is not None:
         return n_cases, noise
-    assert power is not None
 
     def enough(number: int) -> bool:
-        return question.power(noise, number) >= power
+        return bool(question.power(noise, number) >= power)
 
-    if not enough(most):
+    found = fewest(enough, FEWEST_CASES - 1, FEWEST_CASES, most) if enough(most) else None
+    if found is None:
         raise InputError(
             f"no number of cases reaches a power of {power:g}: with {most:,} it is "
             f"{question.power(noise, most):.2f}. It takes a score that tells the classes apart "
             "better, or a smaller shared_tolerance."
         )
-    high = FEWEST_CASES
-    while not enough(high):
-        high = min(2 * high, most)
-    return smallest(enough, max(high // 2, FEWEST_CASES - 1), high), noise
+    return found, noise
 
 
 def _possible(n_cases: int, n_rows: int) -> int:
@@ -287,20 +277,14 @@ def _possible(n_cases: int, n_rows: int) -> int:
 
 def _harder(question: _Question, n_cases: int, power: float, rate: float) -> ClassConditionalNoise:
     """Return the smallest asymmetry that is found, in the direction that is harder to find."""
-    found: list[ClassConditionalNoise] = []
-    sizes = [size for size in ASYMMETRIES_TRIED if 2 * rate + size < 1]
-    for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]:
 
-        def excess(size: float, sign: int = sign) -> float:
-            return question.power(leaning(rate, sign * size), n_cases) - power
+    def excess(noise: ClassConditionalNoise) -> float:
+        return question.power(noise, n_cases) - power
 
-        if found and excess(abs(found[0].asymmetry)) >= 0:
-            continue  # this direction is the easier one
-        size = first_reached(excess, sizes, PRECISION)
-        if size is None:
-            raise InputError(
-                f"with {n_cases} cases no asymmetry is found with a power of {power:g}: plan more "
-                "cases, or make a score that tells the classes apart better."
-            )
-        found.append(leaning(rate, sign * size))
-    return max(found, key=lambda one: abs(one.asymmetry))
+    def refuse(sign: int, most: float) -> NoReturn:
+        raise InputError(
+            f"with {n_cases} cases no asymmetry is found with a power of {power:g}: plan more "
+            "cases, or make a score that tells the classes apart better."
+        )
+
+    return leaning(rate, harder_asymmetry(excess, rate, question.alternative, refuse))

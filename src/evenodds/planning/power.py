@@ -80,12 +80,16 @@ def anchors_for(
     def enough(k: int) -> bool:
         return question.power(noise, n_rows, k) >= wanted
 
-    high = 1
+    return fewest(enough, 0, 1, MOST_ANCHORS)
+
+
+def fewest(enough: Callable[[int], bool], low: int, high: int, most: int) -> int | None:
+    """Return the smallest number above `low` that is enough, from `high` on; None up to `most`."""
     while not enough(high):
-        if high == MOST_ANCHORS:
+        if high >= most:
             return None
-        high = min(2 * high, MOST_ANCHORS)
-    return smallest(enough, high // 2, high)
+        low, high = high, min(2 * high, most)
+    return smallest(enough, low, high)
 
 
 def smallest(enough: Callable[[int], bool], low: int, high: int) -> int:
@@ -113,26 +117,49 @@ def asymmetry_for(
             f"{level:.2f}, so its rejections say nothing about an asymmetry"
             f"{'' if question.method.name == 'boundary' else ': use method boundary'}."
         )
+
+    def excess(noise: ClassConditionalNoise) -> float:
+        return question.power(noise, n_rows, k) - wanted
+
+    def refuse(sign: int, most: float) -> NoReturn:
+        more, less = ("negatives", "positives") if sign > 0 else ("positives", "negatives")
+        raise InputError(
+            f"however much more often {more} are flipped than the {rate:.0%} of {less}, no power "
+            f"of {wanted:g} is reached: the most is {wanted + most:.2f}. Plan with more rows, more "
+            "anchors or a smaller tolerance."
+        )
+
+    step = ASYMMETRY_PRECISION
+    return harder_asymmetry(excess, rate, question.alternative, refuse, step=step)
+
+
+def harder_asymmetry(
+    excess: Callable[[ClassConditionalNoise], float],
+    rate: float,
+    alternative: Alternative,
+    refuse: Callable[[int, float], NoReturn],
+    *,
+    step: float = 0.0,
+) -> float:
+    """Return the asymmetry at which an excess reaches 0: of both directions the harder one.
+
+    `refuse` is told the direction in which it never does, and the most there is. With a `step`
+    it goes on by so much where the root was found a hair too low.
+    """
     sizes = [size for size in ASYMMETRIES_TRIED if 2 * rate + size < 1]
     found: list[float] = []
-    for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[question.alternative]:
+    for sign in {"two-sided": (1, -1), "greater": (1,), "less": (-1,)}[alternative]:
 
-        def excess(size: float, sign: int = sign) -> float:
-            return question.power(leaning(rate, sign * size), n_rows, k) - wanted
+        def here(size: float, sign: int = sign) -> float:
+            return excess(leaning(rate, sign * size))
 
-        if found and excess(abs(found[0])) >= 0:
+        if found and here(abs(found[0])) >= 0:
             continue  # this direction is the easier one
-        size = first_reached(excess, sizes, ASYMMETRY_PRECISION)
+        size = first_reached(here, sizes, ASYMMETRY_PRECISION)
         if size is None:
-            more, less = ("negatives", "positives") if sign > 0 else ("positives", "negatives")
-            raise InputError(
-                f"however much more often {more} are flipped than the {rate:.0%} of {less}, no "
-                f"power of {wanted:g} is reached: the most is "
-                f"{wanted + max(excess(size) for size in sizes):.2f}. Plan with more rows, more "
-                "anchors or a smaller tolerance."
-            )
-        while excess(size) < 0:  # the root may be found a hair too low
-            size = min(size + ASYMMETRY_PRECISION, sizes[-1])
+            refuse(sign, max(here(one) for one in sizes))
+        while step and here(size) < 0:
+            size = min(size + step, sizes[-1])
         found.append(sign * size)
     return max(found, key=abs)
 
@@ -348,11 +375,9 @@ def power(
     >>> round(few, 1), round(many, 1)
     (0.3, 0.7)
     """
-    question = read_question(design, **settings)
-    plan, corrected = work_out(
-        question, "power", noise=noise, n_rows=n_rows, n_anchors=n_anchors, runs=runs
-    )
-    return corrected.power(plan.noise, plan.n_rows, plan.n_anchors)
+    given: dict[str, Any] = {"noise": noise, "n_rows": n_rows, "n_anchors": n_anchors}
+    plan, question = work_out(read_question(design, **settings), "power", **given, runs=runs)
+    return question.power(plan.noise, plan.n_rows, plan.n_anchors)
 
 
 @with_settings

@@ -6,7 +6,7 @@ from typing import Final
 from evenodds.inference.asymmetry import METHODS
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.report import wording
-from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, View, assumption
+from evenodds.report.sheet import Caption, Sheet, SheetPicture, View
 from evenodds.validation import counted
 
 WITHHELD: Final = "these data cannot tell"
@@ -46,7 +46,7 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
         page_facts=tuple(page_facts),
         answers=answers,
         next_steps=next_steps(result, view.significance, view.margin),
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[
             ("method", result.method),
             *result.settings.items(),
@@ -122,7 +122,7 @@ def refused_margin(result: AsymmetryTestResult, margin: float, significance: flo
     )
 
 
-def _assumptions(result: AsymmetryTestResult) -> list[Assumption]:
+def _assumptions(result: AsymmetryTestResult) -> list[tuple[str, ...]]:
     """Return the assumptions of a test, those it rests on most first."""
     stated: list[tuple[str, ...]] = [
         (f"{wording.NOT_ON_FEATURES} Noise that depends on them can balance just at the anchors.",)
@@ -134,12 +134,13 @@ def _assumptions(result: AsymmetryTestResult) -> list[Assumption]:
         right = "The looked-up labels are right, and audited rows are flipped as often as others."
         stated.append((right, "audit", "audit size"))
     far_more = "There are far more rows than parameters, also on the slope of the curve."
-    stated += [
-        _SHAPES.get(result.method, _LOGISTIC),
+    shape = _SHAPES.get(result.method, _LOGISTIC)
+    return [
+        *stated,
+        shape,
         (wording.INDEPENDENT, "groups"),
         (far_more, "rows per parameter", "step"),
     ]
-    return [assumption(result, *one) for one in stated]
 
 
 # What a method needs of the curve, and the checks that speak to it.

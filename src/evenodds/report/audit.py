@@ -1,12 +1,21 @@
-"""What there is to say about an audit."""
+"""What there is to say about an audit, of all rows or by annotator."""
 
 from dataclasses import asdict
 from typing import Final
 
+from evenodds.inference.audit.annotators import AnnotatorAuditResult, AnnotatorTest
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.report import wording
-from evenodds.report.sheet import Assumption, Caption, Sheet, SheetPicture, SheetTable, View
-from evenodds.validation import counted
+from evenodds.report.sheet import (
+    Caption,
+    Key,
+    Sheet,
+    SheetPicture,
+    SheetTable,
+    View,
+    row_each,
+)
+from evenodds.validation import counted, join_quoted, signed
 
 DRAWN: Final = {"random": "at random", "true": "by true class", "given": "by given label"}
 TESTS: Final = {
@@ -37,7 +46,7 @@ def audit_sheet(result: AuditTestResult, view: View) -> Sheet:
         },
         tables=(_table(result), *([_strata_table(result)] if result.strata else [])),
         next_steps=_next_steps(result, view.significance),
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[
             ("test", test),
             ("rows drawn", _drawn(result)),
@@ -70,13 +79,13 @@ def _look(result: AuditTestResult, view: View) -> list[str]:
     ]
 
 
-def _assumptions(result: AuditTestResult) -> list[Assumption]:
+def _assumptions(result: AuditTestResult) -> list[str]:
     """Return what this audit takes for granted."""
     within = "stratum" if result.strata else ""
     usual = audit_assumptions(result.sampled_by, _independence(result), within)
     if not result.by_chances:
         return usual
-    return [Assumption("Every row was drawn with the chance that was recorded."), *usual[1:]]
+    return ["Every row was drawn with the chance that was recorded.", *usual[1:]]
 
 
 def _independence(result: AuditTestResult) -> str:
@@ -98,7 +107,7 @@ def _drawn(result: AuditTestResult) -> str:
 
 def audit_assumptions(
     sampled_by: str, independence: str = wording.FLIPPED_INDEPENDENTLY, within: str = ""
-) -> list[Assumption]:
+) -> list[str]:
     """Return what an audit takes for granted, what it rests on most first."""
     both = " and given label" if sampled_by == "given" else ""
     drawn = {
@@ -113,7 +122,7 @@ def audit_assumptions(
             "those of the data they were drawn from."
         )
     right = "The looked-up label is right, and whoever looked it up did not see the given one."
-    return [Assumption(statement) for statement in (drawn, right, independence)]
+    return [drawn, right, independence]
 
 
 def _facts(result: AuditTestResult, view: View) -> list[tuple[str, str]]:
@@ -160,19 +169,14 @@ def _table(result: AuditTestResult) -> SheetTable:
 
 def _strata_table(result: AuditTestResult) -> SheetTable:
     """Return rows, audited and wrong ones of every stratum and given label."""
-    rows = (
-        (
-            one.stratum,
-            repr(one.given),
-            *(f"{n:,}" for n in (one.n_rows, one.n_audited, one.n_wrong)),
-        )
-        for one in result.strata
-    )
-    return SheetTable(
-        title="Strata",
-        header=("stratum", "given", "rows", "audited", "wrong"),
-        rows=tuple(rows),
-    )
+    columns = {
+        "stratum": lambda one: one.stratum,
+        "given": lambda one: repr(one.given),
+        "rows": lambda one: f"{one.n_rows:,}",
+        "audited": lambda one: f"{one.n_audited:,}",
+        "wrong": lambda one: f"{one.n_wrong:,}",
+    }
+    return row_each("Strata", result.strata, columns)
 
 
 def _next_steps(result: AuditTestResult, significance: float) -> list[str]:
@@ -245,3 +249,184 @@ def _rates_caption(result: AuditTestResult, view: View) -> Caption:
         f"{result.negative!r} {100 * result.beta:.1f}%."
     )
     return Caption(reading, finding)
+
+
+WHO: Final = "Who flips one class more often than the other?"
+ADJUSTED: Final = (
+    "Adjusted p-value",
+    "A p-value made larger for the number of annotators tested. Holm: the chance of naming anyone "
+    "falsely stays below the level. Benjamini-Hochberg: the share of names that are false does.",
+)
+
+
+def annotator_sheet(result: AnnotatorAuditResult, view: View) -> Sheet:
+    """Return the sheet of audits by annotator."""
+    named = [test for test in result.tests if test.holm < view.significance]
+    return Sheet(
+        result=result,
+        view=view,
+        question=WHO,
+        headline=_who_in_a_line(result, named),
+        verdict=_who(result, named, view),
+        answers={
+            "equivalence": asdict(result.equivalence(view.margin)),
+            "intervals": [
+                {
+                    "annotator": test.annotator,
+                    **wording.interval_answers(test.result, view, *INTERVALS),
+                }
+                for test in result.tests
+            ],
+        },
+        keys=_who_keys(result, named, view),
+        facts=[
+            ("annotators", f"{len(result.tests)} tested, {len(result.untested)} not"),
+            ("audited rows", f"{result.n_rows:,}, drawn {DRAWN[result.sampled_by]}"),
+            ("alternative", wording.ALTERNATIVES[result.alternative]),
+            ("flip rates", f"alpha of the true {result.positive!r}"),
+            ("", f"beta of the true {result.negative!r}"),
+        ],
+        tables=_ranking(result, view),
+        next_steps=_after_naming(named),
+        takes=audit_assumptions(result.sampled_by),
+        made_with=[
+            ("rows drawn", DRAWN[result.sampled_by]),
+            ("alternative", result.alternative),
+        ],
+        formulas="annotator_formulas.html",
+        python=_annotators_call(result),
+        words=[
+            *wording.explained("Audit", *wording.NOISES, *wording.RATES),
+            ADJUSTED,
+            *wording.explained(*wording.OUTCOMES),
+        ],
+        holds="the names of annotators and counts of their audited rows, no rows",
+        pictures={"annotators": SheetPicture(WHO, _annotators_caption)},
+    )
+
+
+def _who_in_a_line(result: AnnotatorAuditResult, named: list[AnnotatorTest]) -> str:
+    if not named:
+        return "Nobody is shown to: that clears nobody either."
+    who = join_quoted([test.annotator for test in named], limit=3)
+    return f"{len(named)} of {len(result.tests)}: {who}."
+
+
+def _who(result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View) -> str:
+    if not named:
+        first, still = result.tests[0], f"{wording.NOT_SHOWN} they flip both equally often"
+        if len(result.tests) == 1:
+            return (
+                f"The one annotator tested, {first.annotator!r}, is not shown to flip one class "
+                f"more often than the other ({wording.show_pvalue(first.holm)}). {still}: the "
+                "interval says what remains possible."
+            )
+        return (
+            f"None of {len(result.tests)} annotators is shown to flip one class more often than "
+            f"the other, with their number accounted for (smallest adjusted "
+            f"{wording.show_pvalue(first.holm)}, of {first.annotator!r}). {still}: the intervals "
+            "say what remains possible."
+        )
+    groups = []
+    for label in map(wording.show_label, (result.positive, result.negative)):
+        leaning = [
+            test.annotator for test in named if wording.flipped_more(test.result)[0] == label
+        ]
+        if leaning:
+            verb = "flips" if len(leaning) == 1 else "flip"
+            groups.append(f"{join_quoted(leaning)} {verb} true {label} more often")
+    return (
+        f"Equal flips are rejected for {len(named)} of {len(result.tests)} annotators, with their "
+        f"number accounted for (Holm, {view.percent}): {'; '.join(groups)}."
+    )
+
+
+def _who_keys(
+    result: AnnotatorAuditResult, named: list[AnnotatorTest], view: View
+) -> tuple[Key, ...]:
+    found = sum(test.benjamini_hochberg < view.significance for test in result.tests)
+    first = result.tests[0]
+    return (
+        Key("Named", f"{len(named)} of {len(result.tests)}", f"Holm at {view.percent}"),
+        Key(
+            "Strongest evidence", wording.show_pvalue(first.holm), f"adjusted, {first.annotator!r}"
+        ),
+        Key("Worth a look", f"{found}", f"Benjamini-Hochberg at {view.percent}"),
+    )
+
+
+def _ranking(result: AnnotatorAuditResult, view: View) -> tuple[SheetTable, ...]:
+    ranked = row_each(
+        "Annotators, strongest evidence first",
+        result.tests,
+        {
+            "who": lambda one: str(one.annotator),
+            "rows": lambda one: f"{one.result.n_rows:,}",
+            "alpha": lambda one: f"{one.result.alpha:.3f}",
+            "beta": lambda one: f"{one.result.beta:.3f}",
+            "b - a": lambda one: signed(one.result.asymmetry),
+            f"{view.level:.0%} int.": lambda one: _bounds(one, view),
+            "p": lambda one: _short(one.result.pvalue),
+            "Holm": lambda one: _short(one.holm),
+            "BH": lambda one: _short(one.benjamini_hochberg),
+        },
+    )
+    if not result.untested:
+        return (ranked,)
+    others = {
+        "who": lambda one: str(one.annotator),
+        "rows": lambda one: f"{one.n_rows:,}",
+        "why": lambda one: one.why,
+    }
+    return ranked, row_each("Not tested", result.untested, others)
+
+
+def _bounds(test: AnnotatorTest, view: View) -> str:
+    """Write the ends of an interval for a column."""
+    interval = test.result.confidence_interval(view.level)
+    return f"{signed(interval.low, 2)} to {signed(interval.high, 2)}"
+
+
+def _short(pvalue: float) -> str:
+    """Write a p-value for a column."""
+    return wording.show_pvalue(pvalue).removeprefix("p ").removeprefix("= ").replace("< ", "<")
+
+
+def _after_naming(named: list[AnnotatorTest]) -> list[str]:
+    if not named:
+        return [
+            f"{wording.SMALLER} audit more rows of each annotator: audit_size, or "
+            "evenodds audit plan, tells how many.",
+        ]
+    return [
+        "Look at the flipped rows of those named together with them: they may read the "
+        "instructions in another way.",
+        "Relabel their rows, or leave them out, if enough remain.",
+    ]
+
+
+def _annotators_call(result: AnnotatorAuditResult) -> str:
+    """Return the call that repeats the tests."""
+    arguments = ["true, given, annotators", f"sampled_by={result.sampled_by!r}"]
+    if result.sampled_by == "given":
+        arguments.append("given_counts=counts")
+    arguments += [f"alternative={result.alternative!r}", f"positive={result.positive!r}"]
+    comment = f"# both labels of the {result.n_rows:,} audited rows, and who labelled each"
+    return wording.repeat_call([comment], "annotator_audit", arguments)
+
+
+def _annotators_caption(result: AnnotatorAuditResult, view: View) -> Caption:
+    """Return how the figure is read, and what it says."""
+    named = sum(test.holm < view.significance for test in result.tests)
+    cut = (
+        f" (These are the first {wording.MOST_SHOWN} of {len(result.tests)}.)"
+        if len(result.tests) > wording.MOST_SHOWN
+        else ""
+    )
+    reading = (
+        "Each row is an annotator: the mark is how many more of the negatives than of the "
+        f"positives they flip, the bar its {view.level:.0%} interval, taken by itself. "
+        "Squares stand out even though so many were tested; with many annotators a few bars miss "
+        "0 by chance."
+    )
+    return Caption(reading, f"{named} of {len(result.tests)} stand out.{cut}")

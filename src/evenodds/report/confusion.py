@@ -1,21 +1,19 @@
 """What there is to say about the tests of a confusion matrix."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from evenodds.inference.line.class_line import ClassLineResult, LinePair
 from evenodds.inference.multiclass.confusion import ConfusionTestResult, MatrixTest
 from evenodds.inference.multiclass.confusion_strata import ClassPair, StratifiedConfusionResult
 from evenodds.report.sheet import (
-    Assumption,
     Caption,
     Key,
     Sheet,
     SheetPicture,
     SheetTable,
     View,
-    assumption,
 )
 from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_interval, show_pvalue
 from evenodds.validation import signed
@@ -47,23 +45,17 @@ def confusion_sheet(result: ConfusionTestResult, view: View) -> Sheet:
         facts=[("rows", f"{result.n_rows:,}"), *matrix_facts(result)],
         tables=(matrix_table(result),),
         next_steps=_next_steps(result, rejected),
-        assumptions=[
-            Assumption("Audited rows were drawn at random, or at random within each true class."),
-            Assumption(
-                "The looked-up class is right, and whoever looked it up did not see the label."
-            ),
-            Assumption(FLIPPED_INDEPENDENTLY),
+        takes=[
+            "Audited rows were drawn at random, or at random within each true class.",
+            LOOKED_UP_BLINDLY,
+            FLIPPED_INDEPENDENTLY,
         ],
         made_with=[(name, str(value)) for name, value in result.settings.items()],
         formulas="confusion_formulas.html",
         python=_python(result),
         words=explained("Flip", "p-value"),
         holds="counts of audited rows, no rows",
-        pictures={
-            "confusion": SheetPicture(
-                "How often does each class get each label?", _confusion_caption
-            )
-        },
+        pictures=PICTURES,
     )
 
 
@@ -87,14 +79,15 @@ def matrix_facts(result: ConfusionTestResult) -> list[tuple[str, str]]:
 
 def matrix_table(result: ConfusionTestResult) -> SheetTable:
     """Return the counts of true classes by given labels."""
-    return SheetTable(
-        title="Audited rows",
-        header=("", *(f"given {name!r}" for name in result.classes)),
-        rows=tuple(
-            (f"truly {name!r}", *(f"{count:,}" for count in row))
-            for name, row in zip(result.classes, result.counts, strict=True)
-        ),
-    )
+    return _by_class("Audited rows", result, lambda i, j: f"{result.counts[i][j]:,}")
+
+
+def _by_class(title: str, result: Confusion, cell: Callable[[int, int], str]) -> SheetTable:
+    """Return a table of true classes by given labels, by their numbers."""
+    numbers = range(len(result.classes))
+    header = ("", *(f"given {name!r}" for name in result.classes))
+    rows = ((f"truly {result.classes[i]!r}", *(cell(i, j) for j in numbers)) for i in numbers)
+    return SheetTable(title, header, tuple(rows))
 
 
 def _how(test: MatrixTest, result: ConfusionTestResult) -> str:
@@ -174,6 +167,14 @@ def _confusion_caption(result: Confusion, view: View) -> Caption:
     )
 
 
+PICTURES: Final = {
+    "confusion": SheetPicture("How often does each class get each label?", _confusion_caption)
+}
+LOOKED_UP_BLINDLY: Final = (
+    "The looked-up class is right, and whoever looked it up did not see the label."
+)
+
+
 def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) -> Sheet:
     """Return the sheet of a flip matrix looked up within strata."""
     found = [pair for pair in result.pairs if pair.adjusted < view.significance]
@@ -199,15 +200,11 @@ def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) ->
             if found
             else "To find smaller differences, look more rows up."
         ],
-        assumptions=[
-            Assumption(
-                "Rows were drawn at random within each stratum, or each given label of a stratum, "
-                "and strata were fixed before anybody looked."
-            ),
-            Assumption(
-                "The looked-up class is right, and whoever looked it up did not see the label."
-            ),
-            Assumption("Rows are independent. What flips depend on does not matter."),
+        takes=[
+            "Rows were drawn at random within each stratum, or each given label of a stratum, "
+            "and strata were fixed before anybody looked.",
+            LOOKED_UP_BLINDLY,
+            "Rows are independent. What flips depend on does not matter.",
         ],
         made_with=[("cells", f"{len(result.strata)} of stratum and given label")],
         formulas="confusion_strata_formulas.html",
@@ -215,11 +212,7 @@ def stratified_confusion_sheet(result: StratifiedConfusionResult, view: View) ->
         "result = eo.confusion_test(true, given, strata=strata, ...)  # how rows were drawn",
         words=explained("Flip", "p-value"),
         holds="counts of rows, no rows",
-        pictures={
-            "confusion": SheetPicture(
-                "How often does each class get each label?", _confusion_caption
-            )
-        },
+        pictures=PICTURES,
     )
 
 
@@ -230,7 +223,10 @@ def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
     judged = f"{result.n_cases:,} of {result.n_rows:,} rows judged{by}"
     wrong = "not known" if result.noise_rate is None else f"{100 * result.noise_rate:.1f}%"
     blind = math.isnan(result.pvalue)
-    seen = [_given_rates(result)] if result.rates is not None else []
+    rates, seen = result.rates, []
+    if rates is not None:
+        title = "Share of each true class given each label, as estimated"
+        seen.append(_by_class(title, result, lambda i, j: f"{rates[i][j]:.3f}"))
     told = [
         ("pairs", f"{len(found)} of {len(result.pairs)} lean; p-values by Holm's method"),
         ("wrong labels", f"{wrong} of all rows, as estimated"),
@@ -256,22 +252,17 @@ def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
         tables=(*([] if blind else [_pairs_table(result, view)]), *seen, _judged_strata(result)),
         answers={} if blind else {"intervals": _interval_answers(result, view)},
         next_steps=_steps_after_judging(result, found),
-        assumptions=[
-            assumption(result, "Flips depend on the true class alone.", "flip matrix"),
-            Assumption(
-                "Cases were drawn at random within each stratum, and strata were fixed before "
-                "anybody was asked."
-            ),
-            assumption(
-                result,
+        takes=[
+            ("Flips depend on the true class alone.", "flip matrix"),
+            "Cases were drawn at random within each stratum, and strata were fixed before "
+            "anybody was asked.",
+            (
                 "Experts are right on average in each stratum, up to the shared tolerance, and saw "
                 "neither label nor score.",
                 "experts",
             ),
-            assumption(
-                result, "Probabilities did not see the label of their own row.", "own labels"
-            ),
-            Assumption("Rows are independent."),
+            ("Probabilities did not see the label of their own row.", "own labels"),
+            "Rows are independent.",
         ],
         made_with=[
             ("answers", "probability"),
@@ -282,13 +273,7 @@ def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
         'result = eo.line_test(scores, y, cases, stated, answers="probability")',
         words=explained("Flip", "Score", "Stratum", "p-value"),
         holds="counts of rows and means and products of answers in each stratum, no rows",
-        pictures={}
-        if result.rates is None
-        else {
-            "confusion": SheetPicture(
-                "How often does each class get each label?", _confusion_caption
-            )
-        },
+        pictures={} if rates is None else PICTURES,
     )
 
 
@@ -316,36 +301,15 @@ def _steps_after_judging(result: ClassLineResult, found: list[LinePair]) -> list
     return ["To find smaller differences, judge more cases, or look true classes up."]
 
 
-def _given_rates(result: ClassLineResult) -> SheetTable:
-    """Return the flip matrix as estimated."""
-    return SheetTable(
-        title="Share of each true class given each label, as estimated",
-        header=("", *(f"given {name!r}" for name in result.classes)),
-        rows=tuple(
-            (f"truly {name!r}", *(f"{rate:.3f}" for rate in row))
-            for name, row in zip(result.classes, result.rates or (), strict=True)
-        ),
-    )
-
-
 def _judged_strata(result: ClassLineResult) -> SheetTable:
     """Return what labels and answers say of each class, stratum by stratum."""
-    return SheetTable(
-        title="Strata: share labelled so / stated mean",
-        header=("stratum", "rows", "cases", *map(str, result.classes)),
-        rows=tuple(
-            (
-                one.stratum,
-                f"{sum(one.given):,}",
-                f"{one.n_cases}",
-                *(
-                    f"{count / sum(one.given):.2f} / {mean:.2f}"
-                    for count, mean in zip(one.given, one.stated, strict=True)
-                ),
-            )
-            for one in result.strata
-        ),
-    )
+    header = ("stratum", "rows", "cases", *map(str, result.classes))
+    rows = []
+    for one in result.strata:
+        said = zip(one.given, one.stated, strict=True)
+        shares = (f"{count / sum(one.given):.2f} / {mean:.2f}" for count, mean in said)
+        rows.append((one.stratum, f"{sum(one.given):,}", f"{one.n_cases}", *shares))
+    return SheetTable("Strata: share labelled so / stated mean", header, tuple(rows))
 
 
 OfPairs = StratifiedConfusionResult | ClassLineResult
@@ -403,21 +367,9 @@ def _pairs_table(result: OfPairs, view: View) -> SheetTable:
 def _rates_table(result: StratifiedConfusionResult, view: View) -> SheetTable:
     """Return the flip matrix with intervals."""
 
-    def entry(true: object, given: object, rate: float) -> str:
-        ends = result.flip_interval(true, given, view.level)
-        return f"{rate:.3f} ({ends.low:.3f} to {ends.high:.3f})"
+    def cell(i: int, j: int) -> str:
+        ends = result.flip_interval(result.classes[i], result.classes[j], view.level)
+        return f"{result.rates[i][j]:.3f} ({ends.low:.3f} to {ends.high:.3f})"
 
-    return SheetTable(
-        title=f"Share of each true class given each label, with {view.level:.0%} interval",
-        header=("", *(f"given {name!r}" for name in result.classes)),
-        rows=tuple(
-            (
-                f"truly {name!r}",
-                *(
-                    entry(name, label, rate)
-                    for label, rate in zip(result.classes, row, strict=True)
-                ),
-            )
-            for name, row in zip(result.classes, result.rates, strict=True)
-        ),
-    )
+    interval = f"with {view.level:.0%} interval"
+    return _by_class(f"Share of each true class given each label, {interval}", result, cell)

@@ -7,14 +7,12 @@ from evenodds.inference.contour.contour_test import list_noise
 from evenodds.inference.contour.result import ContourTestResult, Noise
 from evenodds.report import wording
 from evenodds.report.sheet import (
-    Assumption,
     Caption,
     Key,
     Sheet,
     SheetPicture,
     SheetTable,
     View,
-    assumption,
 )
 
 NAMES: Final[dict[str, str]] = {
@@ -207,7 +205,7 @@ def contour_sheet(result: ContourTestResult, view: View) -> Sheet:
         facts=_facts(result, view),
         tables=(_ladder(result, view), *_wider_table(result, view), _contours(result)),
         next_steps=NEXT_STEPS[result.reached(significance)],
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[("engine", result.engine), *result.settings.items()],
         formulas="contour_formulas.html",
         python=_python(result),
@@ -318,20 +316,19 @@ def _contours(result: ContourTestResult) -> SheetTable:
     return SheetTable("The contours", header, tuple(rows))
 
 
-def _assumptions(result: ContourTestResult) -> list[Assumption]:
+def _assumptions(result: ContourTestResult) -> tuple[tuple[str, ...], ...]:
     shape = (
         "Labels depend on the features through one index, along any curve."
         if result.engine == "spline"
         else "The share of positive labels is nearly straight within reach of each anchor."
     )
-    stated: tuple[tuple[str, ...], ...] = (
+    return (
         ("The stated posteriors are right, within their tolerance.", "direction"),
         (wording.CHOSEN_BLINDLY,),
         (shape, "slope", "neighbours"),
         (wording.INDEPENDENT, "groups"),
         ("There are far more rows than parameters.", "rows per parameter"),
     )
-    return [assumption(result, *one) for one in stated]
 
 
 def _python(result: ContourTestResult) -> str:

@@ -10,14 +10,13 @@ from evenodds.planning.line_plan import LinePlan
 from evenodds.report import wording
 from evenodds.report.plan import QUESTIONS
 from evenodds.report.sheet import (
-    Assumption,
     Caption,
     Key,
     Sheet,
     SheetPicture,
     SheetTable,
     View,
-    assumption,
+    row_each,
 )
 from evenodds.validation import signed
 
@@ -50,7 +49,7 @@ def line_sheet(result: LineTestResult, view: View) -> Sheet:
         },
         tables=(_strata(result), *([] if math.isnan(result.pvalue) else [_ladder(result)])),
         next_steps=_next_steps(result, view.significance),
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[
             ("test", TEST),
             ("answers", result.answers),
@@ -117,38 +116,30 @@ def _kind(result: LineTestResult, significance: float) -> str:
 
 
 def _strata(result: LineTestResult) -> SheetTable:
-    return SheetTable(
-        title="Strata of the score",
-        header=(
-            "score",
-            "rows",
-            f"labelled {result.positive!r}",
-            "cases",
-            SAID[result.answers],
-            "line",
-        ),
-        rows=tuple(
-            (
-                f"{one.low:.2f} to {one.high:.2f}",
-                f"{one.n_rows:,.0f}",
-                f"{one.given:.3f}",
-                f"{one.n_cases}",
-                f"{one.stated:.3f} ± {one.stated_error:.3f}",
-                f"{one.fitted:.3f}",
-            )
-            for one in result.strata
-        ),
+    return row_each(
+        "Strata of the score",
+        result.strata,
+        {
+            "score": lambda one: f"{one.low:.2f} to {one.high:.2f}",
+            "rows": lambda one: f"{one.n_rows:,.0f}",
+            f"labelled {result.positive!r}": lambda one: f"{one.given:.3f}",
+            "cases": lambda one: f"{one.n_cases}",
+            SAID[result.answers]: lambda one: f"{one.stated:.3f} ± {one.stated_error:.3f}",
+            "line": lambda one: f"{one.fitted:.3f}",
+        },
     )
 
 
 def _ladder(result: LineTestResult) -> SheetTable:
-    return SheetTable(
-        title="Noise models, each against shares that lie anywhere",
-        header=("noise", "statistic", "df", "p-value"),
-        rows=tuple(
-            (RUNGS[rung.noise], f"{rung.statistic:.2f}", f"{rung.df}", f"{rung.pvalue:.4f}")
-            for rung in result.rungs
-        ),
+    return row_each(
+        "Noise models, each against shares that lie anywhere",
+        result.rungs,
+        {
+            "noise": lambda rung: RUNGS[rung.noise],
+            "statistic": lambda rung: f"{rung.statistic:.2f}",
+            "df": lambda rung: f"{rung.df}",
+            "p-value": lambda rung: f"{rung.pvalue:.4f}",
+        },
     )
 
 
@@ -187,7 +178,7 @@ def refused_margin(result: LineTestResult, margin: float, significance: float) -
     )
 
 
-def _assumptions(result: LineTestResult) -> list[Assumption]:
+def _assumptions(result: LineTestResult) -> list[str | tuple[str, str]]:
     honest = (
         "The looked-up label is right."
         if result.answers == "looked-up"
@@ -195,11 +186,11 @@ def _assumptions(result: LineTestResult) -> list[Assumption]:
         + (f", up to ±{result.shared_tolerance:g}." if result.shared_tolerance else ".")
     )
     return [
-        assumption(result, wording.NOT_ON_FEATURES, "line"),
-        assumption(result, honest, "experts"),
-        Assumption("Whoever judged the cases saw neither their labels nor their scores."),
-        Assumption("No row's score has seen the row's own label."),
-        Assumption(wording.INDEPENDENT),
+        (wording.NOT_ON_FEATURES, "line"),
+        (honest, "experts"),
+        "Whoever judged the cases saw neither their labels nor their scores.",
+        "No row's score has seen the row's own label.",
+        wording.INDEPENDENT,
     ]
 
 

@@ -15,7 +15,6 @@ from evenodds.report.sheet import (
     SheetPicture,
     SheetTable,
     View,
-    assumption,
 )
 from evenodds.validation import counted, signed, with_minus
 
@@ -183,7 +182,7 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
         facts=_facts(result),
         tables=(split_table(result, view), *audited),
         next_steps=_next_steps(result, view),
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[("scheme", result.scheme), ("p-values adjusted", ADJUSTED[result.scheme])],
         formulas="multiclass_formulas.html",
         python=_python(result),
@@ -266,21 +265,21 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
     return steps
 
 
-def _assumptions(result: MulticlassTestResult) -> list[Assumption]:
+def _assumptions(result: MulticlassTestResult) -> list[str | tuple[str, str] | Assumption]:
     anchors = [c for r in result.tested for c in r.diagnostics if c.name == "anchors and curve"]
     contradicted = sum(check.concern for check in anchors)
     several = counted(len(anchors), "split")
     seen = f"Toss-ups contradict each other in {contradicted} of {several}."
     return [
-        Assumption(wording.NOT_ON_FEATURES),
+        wording.NOT_ON_FEATURES,
         Assumption(
             "Toss-ups are right within their tolerance, and were chosen without a look at the "
             "labels.",
             seen if anchors else UNSEEN,
             contradicted > 0,
         ),
-        assumption(result, "Log-odds between any two classes are linear in the columns.", "link"),
-        assumption(result, "Many rows lie between the classes.", "step"),
+        ("Log-odds between any two classes are linear in the columns.", "link"),
+        ("Many rows lie between the classes.", "step"),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from evenodds.planning.audit_size import AuditSize
 from evenodds.planning.plan import Plan, RowsRange
 from evenodds.report.audit import DRAWN
-from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View
+from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View, row_each
 from evenodds.simulation.rejection import RejectionRate
 from evenodds.validation import counted, signed
 
@@ -215,37 +215,31 @@ def _instead(plan: Plan) -> str:
 
 def _split_table(plan: AuditSize) -> SheetTable:
     """Return the rows to audit of every stratum, by label."""
-    labels = {False: "negative", True: "positive"}
-    return SheetTable(
-        title="Split over strata of the score",
-        header=("score", "labelled", "audit", "wrong, if so"),
-        rows=tuple(
-            (
-                f"{one.low:.2f} to {one.high:.2f}",
-                labels[one.labelled_positive],
-                f"{one.n_rows:,}",
-                f"{one.wrong:.3f}",
-            )
-            for one in plan.split
-        ),
+    return row_each(
+        "Split over strata of the score",
+        plan.split,
+        {
+            "score": lambda one: f"{one.low:.2f} to {one.high:.2f}",
+            "labelled": lambda one: "positive" if one.labelled_positive else "negative",
+            "audit": lambda one: f"{one.n_rows:,}",
+            "wrong, if so": lambda one: f"{one.wrong:.3f}",
+        },
     )
 
 
 def _audit_size_verdict(plan: AuditSize) -> str:
     """Return the answer in two or three sentences."""
     drawn = CLASSES[plan.sampled_by]
-    saved = ""
-    if plan.saves is not None:
-        saved = f" Without the score, at random, it would take {plan.saves:.1f} times as many rows."
-    return _audit_size_found(plan, drawn) + saved
-
-
-def _audit_size_found(plan: AuditSize, drawn: str) -> str:
-    return (
+    said = (
         f"Audit {plan.n_rows:,} rows: {plan.n_positive:,} {drawn} positive and "
         f"{plan.n_negative:,} {drawn} negative. Flips of {plan.alpha:.1%} of positives and "
         f"{plan.beta:.1%} of negatives (beta − alpha {signed(plan.beta - plan.alpha)}) are then "
         f"found with probability {plan.power:.2f} at level {plan.significance:g}."
+    )
+    if plan.saves is None:
+        return said
+    return (
+        f"{said} Without the score, at random, it would take {plan.saves:.1f} times as many rows."
     )
 
 

@@ -1,12 +1,22 @@
-"""What there is to say about a corrected share, of all rows or by group."""
+"""What there is to say about a share of positives: tested where it is known, or corrected."""
 
 from dataclasses import asdict
 from typing import Any, Final
 
 from evenodds.inference.audit.share import CorrectedShareResult, GroupSharesResult
+from evenodds.inference.prior import PriorTestResult
 from evenodds.report import wording
 from evenodds.report.audit import audit_assumptions
-from evenodds.report.sheet import Assumption, Caption, Key, Sheet, SheetPicture, SheetTable, View
+from evenodds.report.sheet import (
+    Caption,
+    Key,
+    Sheet,
+    SheetPicture,
+    SheetTable,
+    View,
+    row_each,
+)
+from evenodds.validation import signed
 
 TOLD: Final = {
     "labels": "how often either label is wrong",
@@ -25,11 +35,11 @@ def share_sheet(result: CorrectedShareResult, view: View) -> Sheet:
     """Return the sheet of one corrected share."""
     interval = result.confidence_interval(view.level)
     positive = wording.show_label(result.positive)
-    ends = f"from {interval.low:.3f} to {interval.high:.3f}"
+    around = f"{view.level:.0%} interval from {_ends(result, view)}"
     inside = interval.low <= result.given_share <= interval.high
     verdict = (
-        f"{100 * result.share:.1f}% of the rows are truly {positive}, {view.level:.0%} interval "
-        f"{ends}; {100 * result.given_share:.1f}% are labelled so"
+        f"{100 * result.share:.1f}% of the rows are truly {positive}, {around}; "
+        f"{100 * result.given_share:.1f}% are labelled so"
         f"{'' if inside else ', which lies outside'}."
     )
     return Sheet(
@@ -40,18 +50,18 @@ def share_sheet(result: CorrectedShareResult, view: View) -> Sheet:
         f"{positive}; {100 * result.given_share:.0f}% are labelled so.",
         verdict=verdict,
         keys=(
-            Key("Truly positive", f"{result.share:.3f}", f"{view.level:.0%} interval {ends}"),
+            Key("Truly positive", f"{result.share:.3f}", around),
             Key("Labelled positive", f"{result.given_share:.3f}", f"of {result.n_rows:,} rows"),
         ),
         facts=[
             ("share", f"{result.share:.4f} truly {positive}"),
-            ("", f"{view.level:.0%} interval {ends}"),
+            ("", around),
             ("labels", f"{result.given_share:.4f} of {result.n_rows:,} rows"),
             ("flip rates", f"alpha = {result.alpha:.3f}, beta = {result.beta:.3f}"),
             ("audited rows", f"{result.n_audited:,}, telling {TOLD[result.by]}"),
         ],
         answers={"confidence_interval": asdict(interval)},
-        assumptions=_assumptions(result),
+        takes=_assumptions(result),
         made_with=[("by", result.by)],
         formulas="share_formulas.html",
         python=wording.repeat_call(
@@ -84,7 +94,7 @@ def group_shares_sheet(result: GroupSharesResult, view: View) -> Sheet:
                 for one in result.shares
             ]
         },
-        assumptions=_assumptions(result.shares[0].result),
+        takes=_assumptions(result.shares[0].result),
         made_with=[("by", result.shares[0].result.by)],
         formulas="share_formulas.html",
         python=wording.repeat_call(
@@ -98,10 +108,16 @@ def group_shares_sheet(result: GroupSharesResult, view: View) -> Sheet:
     )  # fmt: skip
 
 
-def _assumptions(result: CorrectedShareResult) -> list[Assumption]:
+def _ends(result: CorrectedShareResult, view: View) -> str:
+    """Write the ends of an interval."""
+    interval = result.confidence_interval(view.level)
+    return f"{interval.low:.3f} to {interval.high:.3f}"
+
+
+def _assumptions(result: CorrectedShareResult) -> list[str]:
     """Return what a correction takes for granted."""
     if result.by == "rates":
-        return [Assumption(SAME_RATES), *audit_assumptions("true")]
+        return [SAME_RATES, *audit_assumptions("true")]
     within = "stratum" if len(result.strata) > 2 else ""
     return audit_assumptions(result.sampled_by, within=within)
 
@@ -141,17 +157,20 @@ def _facts(result: GroupSharesResult) -> list[tuple[str, str]]:
 
 
 def _table(result: GroupSharesResult, view: View) -> SheetTable:
-    rows = []
-    for one in result.shares:
-        found, ends = one.result, one.result.confidence_interval(view.level)
-        rates = f"{found.alpha:.3f}", f"{found.beta:.3f}"
-        bounds = f"{ends.low:.3f} to {ends.high:.3f}"
-        sizes = f"{found.n_rows:,}", f"{found.n_audited:,}"
-        shares = f"{found.given_share:.3f}", f"{found.share:.3f}", bounds
-        rows.append((str(one.group), *sizes, *rates, *shares))
-    interval = f"{view.level:.0%} interval"
-    header = ("group", "rows", "audited", "alpha", "beta", "labelled", "truly", interval)
-    return SheetTable("Shares of positives by group", header, tuple(rows))
+    return row_each(
+        "Shares of positives by group",
+        result.shares,
+        {
+            "group": lambda one: str(one.group),
+            "rows": lambda one: f"{one.result.n_rows:,}",
+            "audited": lambda one: f"{one.result.n_audited:,}",
+            "alpha": lambda one: f"{one.result.alpha:.3f}",
+            "beta": lambda one: f"{one.result.beta:.3f}",
+            "labelled": lambda one: f"{one.result.given_share:.3f}",
+            "truly": lambda one: f"{one.result.share:.3f}",
+            f"{view.level:.0%} interval": lambda one: _ends(one.result, view),
+        },
+    )
 
 
 def _share_caption(result: CorrectedShareResult, view: View) -> Caption:
@@ -167,3 +186,68 @@ def shown_shares(result: Any) -> list[tuple[str, CorrectedShareResult]]:
     if isinstance(result, GroupSharesResult):
         return [(str(one.group), one.result) for one in result.shares]
     return [("all rows", result)]
+
+
+def prior_sheet(result: PriorTestResult, view: View) -> Sheet:
+    """Return the sheet of a prior test."""
+    rejected = result.pvalue < view.significance
+    outcome, pvalue = "rejected" if rejected else "not rejected", wording.show_pvalue(result.pvalue)
+    shares = f"{result.noisy_prior:.1%} of the labels are positive, {result.prior:.1%} should be"
+    verdict = f"{_what(result)} is {outcome} ({pvalue}): {shares}."
+    if not rejected:
+        verdict += (
+            " Flips that cancel out leave no trace in a share, so this does not show that labels "
+            "are right."
+        )
+    return Sheet(
+        result=result,
+        view=view,
+        question="Are as many labels positive as there should be?",
+        headline=f"{_what(result)} is {outcome}.",
+        verdict=verdict,
+        keys=(
+            Key("Evidence", pvalue, f"against the null {result.null!r}"),
+            Key("Labelled positive", f"{result.noisy_prior:.1%}", f"{result.prior:.1%} should be"),
+        ),
+        facts=_prior_facts(result),
+        takes=[
+            "The true share of positives is known as well as was said.",
+            "Labels are independent of each other.",
+        ],
+        made_with=[("null", result.null)],
+        formulas="prior_formulas.html",
+        python=wording.repeat_call(
+            [],
+            "prior_test",
+            [
+                f"{result.n_positive}, {result.n_rows}, {result.prior!r}",
+                f"null={result.null!r}",
+                f"prior_standard_error={result.prior_standard_error!r}",
+            ],
+        ),
+        words=wording.explained(
+            *("Flip", "Uniform noise", "alpha, beta", "Asymmetry"),
+            *(["p-value"] if result.null == "uniform" else []),  # whose words are of equal flips
+        ),
+        holds="two counts and a share, no rows",
+    )
+
+
+def _what(result: PriorTestResult) -> str:
+    return "Uniform noise" if result.null == "uniform" else "The hypothesis of clean labels"
+
+
+def _prior_facts(result: PriorTestResult) -> list[tuple[str, str]]:
+    """Return the numbers of a prior test, named for a reader."""
+    error = f" ± {result.prior_standard_error:g}" if result.prior_standard_error else ""
+    lines = [
+        ("null", result.null),
+        ("labels", f"{result.n_positive:,} of {result.n_rows:,} positive"),
+        ("share", f"{result.noisy_prior:.4f} observed, {result.prior:g}{error} stated"),
+        ("p-value", f"{result.pvalue:.4g}"),
+    ]
+    if result.noise_rate is not None:
+        lines.append(("noise rate", f"{result.noise_rate:.3f}, if the noise is uniform"))
+    if result.asymmetry is not None:
+        lines.append(("asymmetry", f"beta − alpha = {signed(result.asymmetry)}"))
+    return lines

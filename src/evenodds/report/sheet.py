@@ -4,7 +4,7 @@ A test writes its sheet once; nothing that shows it knows which test it was.
 """
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -28,16 +28,6 @@ class Assumption:
     concern: bool = False
 
 
-def assumption(result: Any, statement: str, *names: str) -> Assumption:
-    """Set an assumption beside the diagnostics that speak to it."""
-    found = [check for check in result.diagnostics if check.name in names]
-    return Assumption(
-        statement=statement,
-        seen=" ".join(check.message for check in found) or UNSEEN,
-        concern=any(check.concern for check in found),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Key:
     """One of the two or three numbers a reader in a hurry takes home."""
@@ -54,6 +44,14 @@ class SheetTable:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def row_each(
+    title: str, items: Iterable[Any], columns: Mapping[str, Callable[[Any], str]]
+) -> SheetTable:
+    """Return a table with a row for each item: its columns by name, and what each says of it."""
+    rows = tuple(tuple(cell(item) for cell in columns.values()) for item in items)
+    return SheetTable(title, tuple(columns), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +117,9 @@ class Sheet:
         How far to trust a plan.
     next_steps : list of str
         What to do now, most useful first.
-    assumptions : list of Assumption
-        What is taken for granted.
+    takes : list
+        What is taken for granted: statements, each alone, with the names of checks that speak to
+        it, or with what was seen of it.
     made_with : list of (name, value)
         What the result was made with, beside what every result tells.
     formulas : str
@@ -149,7 +148,7 @@ class Sheet:
     tables: tuple[SheetTable, ...] = ()
     trust: list[str] = field(default_factory=list)
     next_steps: list[str] = field(default_factory=list)
-    assumptions: list[Assumption] = field(default_factory=list)
+    takes: Sequence[str | tuple[str, ...] | Assumption] = ()
     made_with: list[tuple[str, str]]
     formulas: str = ""
     python: str = ""
@@ -169,6 +168,20 @@ class Sheet:
     def checks(self) -> tuple[Diagnostic, ...]:
         """What was checked, and what to doubt."""
         return getattr(self.result, "diagnostics", ())
+
+    @property
+    def assumptions(self) -> list[Assumption]:
+        """What is taken for granted, beside the checks that speak to it."""
+        found = []
+        for one in self.takes:
+            if isinstance(one, Assumption):
+                found.append(one)
+                continue
+            statement, *names = [one] if isinstance(one, str) else one
+            about = [check for check in self.checks if check.name in names]
+            seen = " ".join(check.message for check in about) or UNSEEN
+            found.append(Assumption(statement, seen, any(check.concern for check in about)))
+        return found
 
     @property
     def doubts(self) -> list[str]:
@@ -200,8 +213,7 @@ class Sheet:
 
     def draw(self, kind: str) -> "Figure":
         """Draw one of the pictures."""
-        module = "class_figures" if kind in _OF_SEVERAL else "curve_figures"
-        figure: Figure = _load(f"{module}.{kind}_figure")(self.result, self.view)
+        figure: Figure = _load(f"figures.{kind}_figure")(self.result, self.view)
         return figure
 
     def caption(self, kind: str) -> Caption:
@@ -209,20 +221,9 @@ class Sheet:
         return self.pictures[kind].caption(self.result, self.view)
 
 
-# Figures of several contours, classes, annotators or plans.
-_OF_SEVERAL: Final = {
-    "annotators",
-    "confusion",
-    "contours",
-    "line",
-    "pairs",
-    "plan",
-    "shares",
-    "splits",
-}
 # Module and function, loaded when asked: one test needs not the words of all.
 _WRITERS: Final = {
-    "AnnotatorAuditResult": "annotators.annotator_sheet",
+    "AnnotatorAuditResult": "audit.annotator_sheet",
     "AsymmetryTestResult": "asymmetry.asymmetry_sheet",
     "AuditSize": "plan.audit_size_sheet",
     "AuditTestResult": "audit.audit_sheet",
@@ -235,7 +236,7 @@ _WRITERS: Final = {
     "LineTestResult": "line.line_sheet",
     "MulticlassTestResult": "multiclass.multiclass_sheet",
     "Plan": "plan.plan_sheet",
-    "PriorTestResult": "prior.prior_sheet",
+    "PriorTestResult": "share.prior_sheet",
     "StratifiedConfusionResult": "confusion.stratified_confusion_sheet",
 }
 _WAYS: Final = {

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import logit
 
 from evenodds.errors import InputError
-from evenodds.files import write_csv
+from evenodds.files import make_folder, write_csv
 from evenodds.inference.cases.choose import choose_cases
 from evenodds.model.scores import out_of_fold_scores
 from evenodds.simulation.worlds import FEATURES, PATIENTS, SEED, TOSS_UPS, TRUTH, two_bells
@@ -51,10 +51,7 @@ def write_files(folder: Path) -> list[Path]:
     there = next((folder / name for name in NAMES if (folder / name).exists()), None)
     if there is not None:
         raise InputError(f"{there} is there already: name another folder, or delete it.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"no folder {folder} can be made: {error.strerror}.") from None
+    make_folder(folder)
     rng = np.random.default_rng(SEED)
     written = [Path(copyfile(one, folder / one.name)) for one in (PATIENTS, TOSS_UPS)]
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from evenodds.errors import EvenoddsError, InputError
+from evenodds.files import make_folder, write_columns
 from evenodds.inference.asymmetry import CURVE_METHODS, null_statistic
 from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.noise_aware import FittedRows
@@ -34,7 +35,7 @@ from evenodds.simulation.parallel import Progress, carry_out, in_tasks
 from evenodds.simulation.rejection import Setting
 from evenodds.simulation.world import Trial
 from evenodds.simulation.worlds import WORLDS, find_world
-from evenodds.study.tables import Columns, in_order, kept, make_folder, write_csv, write_parquet
+from evenodds.study.paper import Columns, in_order, kept
 from evenodds.validation import FloatArray, check_choice, join_quoted
 
 BoolArray = NDArray[np.bool_]
@@ -497,7 +498,10 @@ def run_atlas_study(
         name: np.round(column, CSV_DIGITS) if column.dtype.kind == "f" else column
         for name, column in atlas.items()
     }
-    written = [write_parquet(out / "atlas.parquet", atlas), write_csv(out / "atlas.csv", rounded)]
+    written = [
+        write_columns(out / "atlas.parquet", atlas),
+        write_columns(out / "atlas.csv", rounded),
+    ]
     for tolerance in in_order(atlas["tolerance"]):
         name = f"tolerance_{tolerance:.2f}"
         here = kept(atlas, atlas["tolerance"] == tolerance)

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from evenodds.files import make_folder, write_columns
 from evenodds.model.logistic import fit_logistic
 from evenodds.model.losses import Loss, margin_losses
 from evenodds.model.risk import WeightedLoss, corrected_loss, minimise_risk
@@ -37,7 +38,6 @@ from evenodds.report.style import (
     save_figure,
 )
 from evenodds.simulation.worlds import two_bells
-from evenodds.study.tables import make_folder, write_csv
 from evenodds.validation import FloatArray
 
 CLEAN: Final = UniformNoise(0)
@@ -411,6 +411,6 @@ def run_losses_study(out: Path, *, seed: int = 0) -> tuple[list[Path], dict[str,
     """
     make_folder(out)
     table = remedies_table()
-    written = [write_csv(out / "boundary_moves.csv", table)]
+    written = [write_columns(out / "boundary_moves.csv", table)]
     written += save_figure(restored_figure(seed=seed), out / "restored_boundaries")
     return written, table

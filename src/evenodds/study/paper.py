@@ -20,6 +20,7 @@ from scipy.special import expit, ndtr
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, EvenoddsError, InputError
+from evenodds.files import make_folder, write_columns
 from evenodds.inference.asymmetry import null_statistic
 from evenodds.inference.method import Method
 from evenodds.inference.noise_aware import FittedRows
@@ -41,8 +42,22 @@ from evenodds.simulation.parallel import Progress, carry_out, in_tasks
 from evenodds.simulation.world import World
 from evenodds.simulation.worlds import two_bells
 from evenodds.study.losses import boundary_figure, densities_figure
-from evenodds.study.tables import Columns, in_order, kept, make_folder, write_csv, write_parquet
 from evenodds.validation import FloatArray
+
+Columns = dict[str, NDArray[Any]]
+
+
+def kept(columns: Columns, mask: NDArray[np.bool_]) -> Columns:
+    """Return the rows where `mask` is true."""
+    return {name: column[mask] for name, column in columns.items()}
+
+
+def in_order(column: NDArray[Any]) -> list[Any]:
+    """Return the distinct values: numbers sorted, words as they first appear."""
+    values, first = np.unique(column, return_index=True)
+    ordered = values if column.dtype.kind in "iufb" else values[np.argsort(first)]
+    return list(ordered.tolist())
+
 
 # Whisker, box edge, median, box edge, whisker, and what matplotlib calls them.
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -451,8 +466,8 @@ def run_paper_study(
     )
     rates = rejection_rates(table)
     written = [
-        write_parquet(out / f"{name}_pvalues.parquet", table),
-        write_csv(out / f"{name}_rejection_rates.csv", rates),
+        write_columns(out / f"{name}_pvalues.parquet", table),
+        write_columns(out / f"{name}_rejection_rates.csv", rates),
     ]
     for noise in noises:
         here = (table["alpha"] == noise.alpha) & (table["beta"] == noise.beta)

@@ -54,5 +54,5 @@ def test_one_file_that_is_there_stops_all_of_them(command, tmp_path):
 def test_a_file_is_no_folder(shown, command, folder):
     refused = command("demo --out", shlex.quote(str(folder / "report.html")))
     assert refused.exit_code == 2
-    assert "no folder " in refused.stderr
-    assert refused.stderr.endswith("report.html can be made: File exists.\n")
+    assert "the folder " in refused.stderr
+    assert refused.stderr.endswith("report.html cannot be made: File exists.\n")

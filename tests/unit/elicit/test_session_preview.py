@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from evenodds.elicit.answers import TossUp, judge
-from evenodds.elicit.session import Preview, Prospect, View, running_line
+from evenodds.elicit.session import Preview, View, prospect_of, running_line
 from evenodds.errors import InputError
+from evenodds.planning.expected_data import AnchorPlan
 
 
 def wait_for(preview, prospect, seconds=10):
@@ -21,9 +22,13 @@ def wait_for(preview, prospect, seconds=10):
     raise TimeoutError
 
 
+def toss_ups(n_anchors, tolerance, shared_tolerance):
+    return AnchorPlan(n_anchors=n_anchors, tolerance=tolerance, shared_tolerance=shared_tolerance)
+
+
 def prospect_with(n_toss_ups):
     found = tuple(TossUp(case, 0.5, ("Ada",)) for case in range(n_toss_ups))
-    return Prospect.of(replace(judge([], breadth=0.8), toss_ups=found))
+    return prospect_of(replace(judge([], breadth=0.8), toss_ups=found))
 
 
 def looking(detect):
@@ -33,7 +38,7 @@ def looking(detect):
 def test_asking_returns_at_once_and_later_knows():
     gate = threading.Event()
     preview = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
-    prospect = Prospect(8, 0.1, 0.03)
+    prospect = toss_ups(8, 0.1, 0.03)
     assert preview.ask(prospect) == View("unknown", working=True)
     gate.set()
     assert wait_for(preview, prospect) == View("known", 0.08)
@@ -43,8 +48,8 @@ def test_nothing_is_prepared_before_it_is_asked_for():
     prepared = []
     preview = Preview(lambda: prepared.append("once") or (lambda prospect: 0.1))
     assert prepared == []
-    wait_for(preview, Prospect(3, 0.1, 0.03))
-    wait_for(preview, Prospect(4, 0.1, 0.03))
+    wait_for(preview, toss_ups(3, 0.1, 0.03))
+    wait_for(preview, toss_ups(4, 0.1, 0.03))
     assert prepared == ["once"]
 
 
@@ -52,11 +57,11 @@ def test_the_old_value_stays_until_the_new_one_is_there():
     gate = threading.Event()
     gate.set()
     preview = looking(lambda prospect: gate.wait(10) and prospect.n_anchors / 100)
-    wait_for(preview, Prospect(3, 0.1, 0.03))
+    wait_for(preview, toss_ups(3, 0.1, 0.03))
     gate.clear()
-    assert preview.ask(Prospect(8, 0.1, 0.03)) == View("known", 0.03, working=True)
+    assert preview.ask(toss_ups(8, 0.1, 0.03)) == View("known", 0.03, working=True)
     gate.set()
-    assert wait_for(preview, Prospect(8, 0.1, 0.03)) == View("known", 0.08)
+    assert wait_for(preview, toss_ups(8, 0.1, 0.03)) == View("known", 0.08)
 
 
 def test_a_question_overtaken_is_left_out():
@@ -69,12 +74,12 @@ def test_a_question_overtaken_is_left_out():
         return 0.1
 
     preview = looking(detect)
-    preview.ask(Prospect(3, 0.1, 0.03))
+    preview.ask(toss_ups(3, 0.1, 0.03))
     begun.wait(10)
     for number in (4, 6, 8):
-        preview.ask(Prospect(number, 0.1, 0.03))
+        preview.ask(toss_ups(number, 0.1, 0.03))
     gate.set()
-    wait_for(preview, Prospect(8, 0.1, 0.03))
+    wait_for(preview, toss_ups(8, 0.1, 0.03))
     assert asked == [3, 8]
 
 
@@ -82,7 +87,7 @@ def test_what_cannot_be_found_is_known_as_such():
     def detect(prospect):
         raise InputError("no asymmetry reaches a power of 0.8")
 
-    assert wait_for(looking(detect), Prospect(3, 0.1, 0.03)) == View("known", None)
+    assert wait_for(looking(detect), toss_ups(3, 0.1, 0.03)) == View("known", None)
 
 
 @pytest.mark.parametrize("error", [InputError("no slope but 0"), ArithmeticError("overflow")])
@@ -90,7 +95,7 @@ def test_an_outlook_that_cannot_be_prepared_is_not_taken_for_too_few_toss_ups(er
     def prepare():
         raise error
 
-    assert wait_for(Preview(prepare), Prospect(3, 0.1, 0.03)) == View("unavailable")
+    assert wait_for(Preview(prepare), toss_ups(3, 0.1, 0.03)) == View("unavailable")
 
 
 @pytest.mark.parametrize(("found", "counted"), [(3, 3), (5, 4), (70, 64)])
@@ -130,5 +135,5 @@ def test_the_line_says_no_more_than_the_count_where_nothing_can_be_worked_out():
 
 def test_what_a_test_of_these_rows_could_find_is_worked_out(session):
     """Of 600 rows with rare positives, 8 toss-ups show a large asymmetry only."""
-    found = wait_for(session.preview, Prospect(8, 0.15, 0.03), seconds=120)
+    found = wait_for(session.preview, toss_ups(8, 0.15, 0.03), seconds=120)
     assert 0.1 < found.asymmetry < 0.6

@@ -7,7 +7,7 @@ import pytest
 
 import evenodds as eo
 from evenodds.planning.plan import RowsRange, make_plan
-from evenodds.report.class_figures import plan_figure
+from evenodds.report.figures import plan_figure
 from evenodds.report.plan import plan_checks, plan_verdict
 from evenodds.simulation.rejection import RejectionRate
 

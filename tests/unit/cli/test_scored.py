@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
-from evenodds.cli.scores import area_under_curve
+from evenodds.cli.scored import area_under_curve
 from evenodds.rows.read import read_data
 
 

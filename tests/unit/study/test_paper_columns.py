@@ -1,6 +1,6 @@
 import numpy as np
 
-from evenodds.study.tables import in_order
+from evenodds.study.paper import in_order
 
 
 def test_numbers_are_sorted_and_words_keep_their_order():
