@@ -1,1 +1,1 @@
-"""The command line: commands that read alike stand in one file."""
+"""The command line, one file a command."""

@@ -1,7 +1,7 @@
-"""`evenodds audit`, `audit plan` and `prior`: true labels looked up, or their share known."""
+"""`evenodds audit` and `evenodds audit plan`: rows whose true label was looked up, or will be."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from evenodds.cli import options
 from evenodds.cli.options import DATA, PLAN, TEST, argument, option, optional
@@ -15,9 +15,6 @@ evenodds audit audit.csv --true true --given given --annotator annotator"""
 PLAN_EXAMPLES = """\
 evenodds audit plan --alpha 0.2 --beta 0.1 --prior 0.3
 evenodds audit plan --alpha 0.2 --beta 0.1 --scores scores.csv"""
-PRIOR_EXAMPLES = """\
-evenodds prior 800 2000 0.5
-evenodds prior 800 2000 0.5 --prior-standard-error 0.01 --null clean"""
 
 
 @guarded
@@ -209,32 +206,3 @@ def run_audit_plan(
         seed=seed,
     )
     show_plan(size, output_format)
-
-
-@guarded
-def run_prior(
-    n_positive: Annotated[int, argument("Number of positive labels.", "POSITIVE")],
-    n_rows: Annotated[int, argument("Number of labels.", "ROWS")],
-    prior: Annotated[float, argument("True share of positives.", "SHARE")],
-    prior_standard_error: float = optional(
-        DATA, "Standard error of the true share, if it is an estimate.", "SIZE", default=0.0
-    ),
-    null: Literal["uniform", "clean"] = optional(
-        TEST, "What to test: uniform (equal flips) or clean (no flips).", default="uniform"
-    ),
-    significance: options.Significance = 0.05,
-    output_format: options.Format = "text",
-) -> None:
-    """Test the labels from their share of positives, when the true share is known."""
-    from evenodds.inference.prior import prior_test
-
-    wanted = options.ShownOptions(significance=significance, output_format=output_format)
-    check_delivery(wanted, [])
-    result = prior_test(
-        n_positive,
-        n_rows,
-        prior,
-        null=null,
-        prior_standard_error=prior_standard_error,
-    )
-    deliver(result, wanted, name="")

@@ -1,4 +1,4 @@
-"""The command `evenodds`: its subcommands, loaded light so that help is quick."""
+"""The command `evenodds`: one file a subcommand, loaded light so that help is quick."""
 
 import sys
 from typing import Any
@@ -8,11 +8,13 @@ from typer.core import TyperGroup
 
 from evenodds.cli import (
     audit,
+    contour,
     demo,
     elicit,
     line,
     multiclass,
     plan,
+    prior,
     test,
 )
 from evenodds.cli.options import PanelledCommand
@@ -56,8 +58,8 @@ COMMANDS = {
     "test": (test.run_test, test.EXAMPLES),
     "audit": (audit.run_audit, audit.EXAMPLES),
     "audit plan": (audit.run_audit_plan, audit.PLAN_EXAMPLES),
-    "prior": (audit.run_prior, audit.PRIOR_EXAMPLES),
-    "contour": (test.run_contour, test.CONTOUR_EXAMPLES),
+    "prior": (prior.run_prior, prior.EXAMPLES),
+    "contour": (contour.run_contour, contour.EXAMPLES),
     "multiclass": (multiclass.run_multiclass, multiclass.EXAMPLES),
     "multiclass audit": (multiclass.run_class_audit, multiclass.AUDIT_EXAMPLES),
     "scores": (line.run_scores, line.SCORES_EXAMPLES),
