@@ -109,6 +109,7 @@ DESIGNS = (
     Design("150 rows, 60 audited", 150, 60, 0.15, 0.15, base=-0.5, signal=1.5),
     Design("150 rows, 60 audited, by score alone", 150, 60, 0.15, 0.15, -0.5, 1.5, 0.0, False),
     Design("asymmetric", 5000, 120, 0.3, 0.05, base=-1.0),
+    Design("300 rows, positives rare and never flipped", 300, 100, 0.0, 0.2, -3.0, 1.0),
 )
 # Flips depend on the case, and by class alone with one class never flipped.
 BESIDE = (

@@ -23,6 +23,7 @@ NAMED = {design.name: design for design in (*DESIGNS, *BESIDE)}
         "rare positives",
         "hard cases flipped",
         "150 rows, 60 audited",
+        "300 rows, positives rare and never flipped",
     ],
 )
 def test_the_truth_is_rarely_rejected(name):

@@ -79,7 +79,7 @@ class AuditDesign:
     def by_given(self, n_rows: int) -> AuditByGiven:
         """Return an audit by given class as expected."""
         share, total = self.labels.positive_share, ROWS_AN_AUDITED_ROW * n_rows
-        return AuditByGiven(self.expected(n_rows), (1 - share) * total, share * total)  # type: ignore[arg-type]
+        return AuditByGiven(self.expected(n_rows), (1 - share) * total, share * total)
 
     def whole_data(self, n_rows: int) -> tuple[int, int]:
         """Return how many rows of the data are labelled negative and positive."""

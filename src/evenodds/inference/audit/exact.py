@@ -6,22 +6,26 @@ where no difference is hypothesised (Boschloo 1970, Stat. Neerl. 24, 1-9), else 
 score (Chan and Zhang 1999, Biometrics 55, 1202-1209).
 
 The wrong labels of either given class are binomial, with chances tied by the hypothesis and
-by the share s of positive labels, which is taken as known. Tables are ordered by the signed
-root of their likelihood ratio: it stays finite where a variance under the hypothesis does
-not. The p-value is the chance of a table at least as extreme, at the worst nuisance rate.
+by the share s of positive labels, which is taken as known unless it leaves a hypothesis hardly
+any room. Tables are ordered by the signed root of their likelihood ratio: it stays finite where
+a variance under the hypothesis does not. The p-value is the chance of a table at least as
+extreme, at the worst nuisance rate.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import replace
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, ndtri
+from scipy.special import betainc, betaincinv, ndtr, ndtri
 
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.score import (
     LARGEST_Z,
     AuditByGiven,
+    at_likeliest_share,
     binomial_logs,
     flip_rates,
     rates_between,
@@ -242,7 +246,35 @@ def is_countable(audit: AuditByGiven) -> bool:
 
 
 def given_pvalues(audit: AuditByGiven, asymmetry: float) -> tuple[float, float]:
-    """Return the exact p-values against a larger and against a smaller asymmetry."""
+    """Return the p-values against a larger and against a smaller asymmetry.
+
+    Exact at a share of positive labels: the one counted, unless that leaves the hypothesis hardly
+    any room.
+    """
+
+    @cache
+    def at(share: float) -> tuple[float, float]:
+        rows = audit.given_positive + audit.given_negative
+        positive, negative = share * rows, (1 - share) * rows
+        return _pvalues_at(
+            replace(audit, given_positive=positive, given_negative=negative), asymmetry
+        )
+
+    def tail(which: Literal[0, 1]) -> float:
+        def z(share: float) -> float:
+            return float(ndtri(at(share)[which]))
+
+        counted = audit.seen.positive_share, float(audit.sizes[2])
+        found = at_likeliest_share(z, asymmetry, "asymmetry", counted)
+        if found is None:
+            return float((audit.seen.asymmetry > asymmetry) == bool(which))
+        return float(ndtr(found))
+
+    return tail(0), tail(1)
+
+
+def _pvalues_at(audit: AuditByGiven, asymmetry: float) -> tuple[float, float]:
+    """Return the p-values, exact if the share of positive labels is that of the process."""
     alphas = possible_rates(audit, asymmetry)
     if len(alphas) == 0:  # no flip rates have this asymmetry with this share of labels
         return (0.0, 1.0) if audit.seen.asymmetry > asymmetry else (1.0, 0.0)
@@ -261,7 +293,7 @@ def given_pvalues(audit: AuditByGiven, asymmetry: float) -> tuple[float, float]:
 
 
 def given_z(audit: AuditByGiven, asymmetry: float) -> float:
-    """Return the normal deviate with the smaller of the exact p-values, on its side."""
+    """Return the normal deviate with the smaller of the p-values, on its side."""
     greater, less = given_pvalues(audit, asymmetry)
     return _deviate(greater) if greater <= less else -_deviate(less)
 

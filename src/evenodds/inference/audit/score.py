@@ -14,6 +14,7 @@ with cells pi(1 - alpha), pi alpha, (1 - pi) beta, (1 - pi)(1 - beta) and s the 
 positive label.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,6 +126,52 @@ def rates_between(low: float, high: float, n_rates: int) -> FloatArray:
     return np.asarray(low + (high - low) * steps)
 
 
+# Where a hypothesis comes as near to what the share of positive labels allows, in standard errors
+# of that share, others are tried, up to so far away and in such steps.
+NEAR_ITS_LIMIT, FARTHEST_SHARE, SHARE_STEP = 3.0, 6.0, 0.25
+
+
+def share_off_by(share: float, n_rows: float, errors: float) -> float:
+    """Return the share that a counted one is off from by so many standard errors (Wilson)."""
+    square = errors**2 / n_rows
+    spread = np.sqrt(share * (1 - share) / n_rows + square / (4 * n_rows))
+    return float((share + square / 2 + errors * spread) / (1 + square))
+
+
+def at_likeliest_share(
+    z: Callable[[float], float], value: float, quantity: Quantity, counted: tuple[float, float]
+) -> float | None:
+    """Return z of a hypothesis, which is a function of the share of positive labels.
+
+    Flips cannot be more frequent than labels: beta is at most their positive share, alpha at most
+    the negative one. The share is counted, among so many rows, but of labels that were flipped by
+    chance: close to that limit it is one more estimate, and the likeliest share counts. None where
+    no share within reach will do.
+    """
+    share, n_rows = counted
+
+    def room(of: float) -> tuple[float, float]:
+        """Return how far the hypothesis is from what a larger share, and a smaller one, allow."""
+        more = of - value if quantity != "alpha" else np.inf
+        less = {"asymmetry": 1 - of + value, "alpha": 1 - of - value}.get(quantity, np.inf)
+        return more, less
+
+    side = 1.0 if room(share)[0] <= room(share)[1] else -1.0
+    if min(room(share)) > NEAR_ITS_LIMIT * np.sqrt(share * (1 - share) / n_rows):
+        return z(share)
+    best: float | None = None
+    for errors in np.arange(0.0, FARTHEST_SHARE + SHARE_STEP, SHARE_STEP):
+        if best is not None and errors >= abs(best):
+            break
+        tried = share_off_by(share, n_rows, side * errors)
+        if min(room(tried)) > 0:
+            found = z(tried)
+            size = float(np.hypot(found, errors))
+            if best is None or size < abs(best):
+                best = float(np.copysign(size, found))
+    return best
+
+
 # Points of the first search along a line of flip rates; steps towards the likeliest prior.
 LINE_POINTS = 65
 MOST_STEPS = 60
@@ -208,8 +255,8 @@ class AuditByGiven:
     """Counts of an audit drawn by given class, and of the whole data."""
 
     flips: Flips
-    given_negative: int
-    given_positive: int
+    given_negative: float
+    given_positive: float
     groupings: Groupings = ()
 
     @property
@@ -332,7 +379,7 @@ class AuditByGiven:
         return prior
 
     @property
-    def _others(self) -> tuple[int, int]:
+    def _others(self) -> tuple[float, float]:
         """Rows that were not audited, labelled negative and positive."""
         return (
             self.given_negative - self.flips.given_negative,

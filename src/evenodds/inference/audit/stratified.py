@@ -13,7 +13,7 @@ binomial counts: a few wrong rows of unequal weight are far from normal (theory 
 stratified audit").
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenodds.inference.audit.counts import Quantity
-from evenodds.inference.audit.score import line_of_rates, rates_between
+from evenodds.inference.audit.score import (
+    FARTHEST_SHARE,
+    at_likeliest_share,
+    line_of_rates,
+    rates_between,
+    share_off_by,
+)
 from evenodds.inference.profile import EXACT_MARGINS, Profile
 from evenodds.validation import FloatArray
 
@@ -165,19 +171,29 @@ class StratifiedAudit:
         return self.cells.seen
 
     @property
+    def counted(self) -> tuple[float, float]:
+        """The share of positive labels, and the rows that it is of."""
+        return self.cells.positive_share, float(self.cells.n_rows.sum())
+
+    @property
     def limits(self) -> tuple[float, float]:
-        """The asymmetries that the share of positive labels leaves possible."""
-        share = self.cells.positive_share
-        return (share - 1) * INSIDE, share * INSIDE
+        """The asymmetries that any share of positive labels leaves possible, counted or near it."""
+        low, high = (share_off_by(*self.counted, side * FARTHEST_SHARE) for side in (-1, 1))
+        return (low - 1) * INSIDE, high * INSIDE
 
     def z(self, value: float, quantity: Quantity = "asymmetry") -> float:
         """Return z for a hypothesised difference of the flip rates, or for one of them."""
-        low, high = self.limits
-        if quantity == "asymmetry" and not low <= value <= high:
-            return EXCLUDED_Z if value < low else -EXCLUDED_Z
-        wrong = self.fit(value, quantity)
+        found = at_likeliest_share(
+            lambda share: self._z(value, quantity, share), value, quantity, self.counted
+        )
+        if found is None:
+            found = EXCLUDED_Z if value < getattr(self.seen, quantity) else -EXCLUDED_Z
+        return found
+
+    def _z(self, value: float, quantity: Quantity, share: float) -> float:
+        wrong = self._fit(value, quantity, share)
         cells = self.cells
-        shares = cells.sums(wrong)
+        shares = replace(cells.sums(wrong), positive_share=share)
         part = cells.part(shares, quantity)
         # Of the chance of the flips themselves, what is not in the draw already.
         flips = shares.variance_of_flips(quantity) / float(cells.n_rows.sum())
@@ -210,6 +226,10 @@ class StratifiedAudit:
         return Profile(ordered, tuple(knots[one] for one in ordered), estimate, (low, high))
 
     def fit(self, value: float, quantity: Quantity = "asymmetry") -> FloatArray:
+        """Return the likeliest share wrong in each cell, at the share of labels counted."""
+        return self._fit(value, quantity, self.cells.positive_share)
+
+    def _fit(self, value: float, quantity: Quantity, share: float) -> FloatArray:
         """Return the likeliest share wrong in each cell under a hypothesis.
 
         Along the flip rates that the hypothesis and the share of positive labels allow; each of
@@ -217,9 +237,9 @@ class StratifiedAudit:
         """
         labels = [LikeliestShares.of_label(self.cells, which) for which in (False, True)]
         best, likeliest = -np.inf, [0.0, 0.0]
-        rates = rates_between(*self._line(value, quantity), FIRST_RATES)
+        rates = rates_between(*self._line(value, quantity, share), FIRST_RATES)
         for _ in range(ZOOMS):
-            totals = _flipped(*line_of_rates(rates, value, quantity), self.cells.positive_share)
+            totals = _flipped(*line_of_rates(rates, value, quantity), share)
             heights = np.add(
                 *(
                     one.log_likelihood(one.pull_for(total, ROUGHLY))
@@ -237,9 +257,8 @@ class StratifiedAudit:
             wrong[self.cells.positive == which] = one.shares(pull)[0]
         return wrong
 
-    def _line(self, value: float, quantity: Quantity) -> tuple[float, float]:
+    def _line(self, value: float, quantity: Quantity, share: float) -> tuple[float, float]:
         """Return the range of the rate left free, on the side of chance where labels are."""
-        share = self.cells.positive_share
         if quantity == "alpha":  # beta is free
             return (0.0, share) if value < 1 - share else (share, 1.0)
         if quantity == "beta":

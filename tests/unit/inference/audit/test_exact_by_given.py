@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 import evenodds as eo
 from evenodds.inference.audit.audit_test import audit_pvalue
@@ -66,8 +66,33 @@ def test_the_exact_z_falls_through_the_estimate():
 
 @pytest.mark.parametrize("asymmetry", [-0.97, 0.6])
 def test_asymmetries_beyond_the_share_of_labels_are_ruled_out(asymmetry):
-    """With one label in twenty positive, beta cannot pass .05, nor alpha .95."""
-    assert min(given_pvalues(_audit(10, 1, 1, (1900, 100)), asymmetry)) == 0
+    """With one label in twenty positive, beta cannot pass .05 by more than chance, nor alpha .95."""
+    assert min(given_pvalues(_audit(10, 1, 1, (1900, 100)), asymmetry)) < 1e-4
+
+
+def test_a_rate_hardly_beyond_the_share_of_labels_is_possible():
+    """0.29 of 300 labels are positive; up to 0.33 is within chance."""
+    audit = _audit(40, 36, 0, (213, 87))
+    less = [given_pvalues(audit, beta)[1] for beta in (0.28, 0.29, 0.3, 0.32, 0.35)]
+    assert less == sorted(less, reverse=True)
+    assert less[2] > 0.1
+    assert less[-1] < 0.025
+
+
+def test_the_truth_is_rarely_rejected_where_one_class_is_rare():
+    """Rejected in .28 of 150 audits where the share of positive labels is taken as known."""
+    rejected = 0
+    for run in range(50):
+        rng = np.random.default_rng([95, run])
+        true = rng.random(300) < 0.05
+        given = np.where(true, True, rng.random(300) < 0.3)
+        rows = np.concatenate(
+            [rng.choice(np.flatnonzero(given == one), 40, replace=False) for one in (True, False)]
+        )
+        wrong = [int((given[half] != true[half]).sum()) for half in (rows[:40], rows[40:])]
+        audit = _audit(40, *wrong, (int((~given).sum()), int(given.sum())))
+        rejected += abs(given_z(audit, 0.3)) > norm.isf(0.025)
+    assert rejected <= binom.ppf(1 - 1e-3, 50, 0.05)
 
 
 def test_intervals_hold_the_truth_as_often_as_stated():
