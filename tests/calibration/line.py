@@ -16,14 +16,10 @@ import numpy as np
 from scipy import stats
 
 from evenodds.inference.cases.choose import shares_of_strata
-from evenodds.inference.cases.line_fit import (
-    ALIKE,
-    LineStatistic,
-    Strata,
-    strata_by_statement,
-)
+from evenodds.inference.cases.line_fit import LineStatistic
+from evenodds.inference.cases.strata import ALIKE, Strata, strata_by_statement
+from evenodds.inference.line.ladder import experts_differ
 from evenodds.inference.line.line_test import FLAT, NEAR
-from evenodds.inference.line.statements import experts_differ
 
 SHAPES = {
     "wide": lambda size: np.linspace(0.05, 0.75, size),

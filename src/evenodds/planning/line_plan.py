@@ -10,13 +10,9 @@ from scipy.special import ndtr, stdtrit
 
 from evenodds.errors import InputError
 from evenodds.inference.cases.choose import FEWEST_CASES, choose_cases
-from evenodds.inference.cases.line_fit import (
-    LEAST_DISPERSION,
-    USUAL_DISPERSION,
-    LineStatistic,
-    Strata,
-)
+from evenodds.inference.cases.line_fit import LineStatistic
 from evenodds.inference.cases.record import Answers, check_answers, cut, read_scores
+from evenodds.inference.cases.strata import LEAST_DISPERSION, USUAL_DISPERSION, Strata
 from evenodds.inference.line.line_test import DEFAULT_SHARED_TOLERANCE
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import Result, check_alternative

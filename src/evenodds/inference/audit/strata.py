@@ -26,8 +26,9 @@ from evenodds.inference.cases.counts import (
     strata_check,
     strata_of_cases,
 )
-from evenodds.inference.cases.line_fit import ALIKE, LineStatistic, leverages, strata_by_label
+from evenodds.inference.cases.line_fit import LineStatistic, leverages
 from evenodds.inference.cases.record import Cases, Ints
+from evenodds.inference.cases.strata import ALIKE, strata_by_label
 from evenodds.inference.results import Diagnostic
 from evenodds.rows.labels import Classes, as_labels, is_missing
 from evenodds.validation import FloatArray, check_vector, signed

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
-from evenodds.inference.cases.line_fit import USUAL_DISPERSION, Strata, leverages
+from evenodds.inference.cases.line_fit import leverages
 from evenodds.inference.cases.record import (
     Cases,
     Ints,
@@ -20,6 +20,7 @@ from evenodds.inference.cases.record import (
     read_probabilities,
     read_scores,
 )
+from evenodds.inference.cases.strata import USUAL_DISPERSION, Strata
 from evenodds.rows.labels import read_classes, read_labels
 from evenodds.rows.memory import read_groups, read_weights
 from evenodds.validation import FloatArray, check_same_order, check_whole, counted

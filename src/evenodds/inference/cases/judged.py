@@ -1,4 +1,4 @@
-"""What experts said of cases, kept with the draw: the file between a page or a sheet and a test."""
+"""What experts said of cases: read for a test, and kept with the draw in the file of a page."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
@@ -17,7 +17,14 @@ from evenodds.inference.looks import read_looks
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.labels import plain
 from evenodds.rows.open_table import open_table
-from evenodds.validation import FloatArray, check_column, join_quoted, near_misses
+from evenodds.validation import (
+    FloatArray,
+    as_array,
+    check_column,
+    counted,
+    join_quoted,
+    near_misses,
+)
 
 SCHEMA_VERSION = 1
 # Columns of a sheet: the number of a row, and answers, of each expert where there are several.
@@ -25,6 +32,9 @@ ROW, STATED = "row", "stated"
 NOTHING = ("", "None", "nan")
 KEYS = ("schema_version", "kind", "label", "negative", "positive", "weight", "shown", "digest")
 PARTS = (*KEYS, "cases", "answers", "repeats")
+# Guesses dressed as truth: an expert who states probabilities states more than these.
+THREE_WAY = (0.0, 0.5, 1.0)
+FEWEST_ANSWERS_PER_STRATUM = {"probability": 5, "looked-up": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,3 +433,68 @@ def _is_number(value: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray:
+    """Return what was stated of the first cases, a column an expert."""
+    try:
+        said = np.array(as_array(stated), dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("stated must hold numbers between 0 and 1, one a case.") from None
+    said = said[:, None] if said.ndim == 1 else said
+    if said.ndim != 2 or len(said) > len(cases) or not said.size:
+        raise InputError(
+            f"stated has shape {said.shape} but there are {len(cases)} cases: give one value for "
+            "each, in the order of cases.rows, or a column for each expert."
+        )
+    known = ~np.isnan(said)
+    if (known[1:] & ~known[:-1]).any():
+        expert = int((known[1:] & ~known[:-1]).any(axis=0).argmax())
+        gap = int((~known[:, expert]).argmax())
+        raise InputError(
+            f"stated has no answer for case {gap + 1} but has some for later ones: cases may be "
+            "left out at the end only, for whoever skips the hard ones changes the answer."
+        )
+    said = said[known.all(axis=1)]
+    if not len(said):
+        raise InputError(f"stated has no answers: give one for each of the {len(cases)} cases.")
+    outside = np.argwhere((said < 0) | (said > 1))
+    if len(outside):
+        raise InputError(
+            f"stated is {said[tuple(outside[0])]:g} for case {outside[0][0] + 1} but must lie "
+            "between 0 and 1: it is a probability (divide percentages by 100), or the truth."
+        )
+    # Strata too small to draw cases from are left out, and need none.
+    drawn = np.unique(cases.strata)
+    counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)[drawn]
+    fewest = FEWEST_ANSWERS_PER_STRATUM[answers]
+    if (counts < fewest).any():
+        raise InputError(
+            f"stratum {drawn[counts.argmin()] + 1} of {cases.n_strata} has "
+            f"{counted(counts.min(), 'answer')} and needs {fewest}: "
+            f"{len(said)} of {len(cases)} cases are answered; answer some more."
+        )
+    refuse_other_kinds(said, answers)
+    return np.asarray(said)
+
+
+def refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
+    """Refuse guesses that are called something else."""
+    if answers == "looked-up":
+        between = np.argwhere((said > 0) & (said < 1))
+        if len(between):
+            raise InputError(
+                f"stated is {said[tuple(between[0])]:g} for case {between[0][0] + 1} but looked-up "
+                "answers are 0 or 1: say answers='probability' for stated probabilities."
+            )
+        return
+    if (said == said[0, 0]).all() and said[0, 0] not in (0, 1):
+        raise InputError(
+            f"all {counted(said.size, 'answer')} are {said[0, 0]:g}: they say nothing of the cases."
+        )
+    if np.isin(said, THREE_WAY).all():
+        values = "0 and 1" if np.isin(said, (0, 1)).all() else "0, 1/2 and 1"
+        raise InputError(
+            f"all answers are {values}: as probabilities these are guesses, which bias the test. "
+            "Ask how likely each case is, or say answers='looked-up' where the truth was."
+        )

@@ -263,26 +263,6 @@ def cut(scores: FloatArray, edges: FloatArray) -> Ints:
     return strata.astype(np.intp)
 
 
-def count_labels(
-    strata: Ints,
-    given: FloatArray,
-    size: int,
-    *,
-    weights: FloatArray | None = None,
-    left_out: Ints | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the rows of each stratum and how many are labelled positive, less some rows."""
-    rows = np.empty(0, dtype=np.intp) if left_out is None else left_out
-    if weights is not None:
-        counts = weights.copy()
-        counts[rows] = 0.0
-        n, positive = (np.bincount(strata, each, size) for each in (counts, counts * given))
-    else:  # whole numbers, so that rows can be taken off again instead of being weighed
-        n = np.bincount(strata, minlength=size) - np.bincount(strata[rows], minlength=size)
-        positive = np.bincount(strata, given, size) - np.bincount(strata[rows], given[rows], size)
-    return n.astype(float), positive.astype(float)
-
-
 def cut_classes(probabilities: FloatArray, edges: FloatArray) -> Ints:
     """Return the stratum of each row: its likeliest class, and how likely that is."""
     steps = cut(probabilities.max(axis=1), edges)

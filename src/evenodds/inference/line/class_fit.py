@@ -14,13 +14,9 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtrc, fdtrc, ndtri, xlogy
 
-from evenodds.inference.cases.line_fit import (
-    LEAST_DISPERSION,
-    NOTHING,
-    SHARE_FLOOR,
-    normal_of_t,
-)
+from evenodds.inference.cases.line_fit import normal_of_t
 from evenodds.inference.cases.record import Ints
+from evenodds.inference.cases.strata import LEAST_DISPERSION, NOTHING, SHARE_FLOOR
 from evenodds.inference.line.ladder import FOLDS
 from evenodds.validation import FloatArray
 

@@ -12,11 +12,11 @@ from scipy.special import ndtr
 
 from evenodds.errors import InputError
 from evenodds.inference.cases.counts import names_of_strata
-from evenodds.inference.cases.line_fit import ALIKE, Strata
+from evenodds.inference.cases.judged import read_statements
 from evenodds.inference.cases.record import Cases, Ints
+from evenodds.inference.cases.strata import ALIKE, Strata
 from evenodds.inference.line.class_fit import ClassLine, ClassStrata
-from evenodds.inference.line.ladder import DOUBT_BELOW, seen_own_labels
-from evenodds.inference.line.statements import experts_differ, read_statements
+from evenodds.inference.line.ladder import DOUBT_BELOW, experts_differ, seen_own_labels
 from evenodds.inference.multiclass.confusion_strata import PairsResult
 from evenodds.inference.multiplicity import holm
 from evenodds.inference.profile import ConfidenceInterval

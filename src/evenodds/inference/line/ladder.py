@@ -7,22 +7,19 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc, stdtr, xlogy
 
-from evenodds.inference.cases.line_fit import (
-    SHARE_FLOOR,
-    Lines,
-    LineStatistic,
-    Strata,
-    fit_lines,
-)
+from evenodds.inference.cases.line_fit import Lines, LineStatistic, fit_lines
 from evenodds.inference.cases.record import Ints
+from evenodds.inference.cases.strata import SHARE_FLOOR, Strata
 from evenodds.inference.contour.ladder import Contours, Estimates, wider_noise
 from evenodds.inference.contour.result import Wider
 from evenodds.inference.line.result import RUNGS, LineRung
 from evenodds.inference.results import Diagnostic
-from evenodds.validation import FloatArray
+from evenodds.validation import FloatArray, counted
 
 # Folds that scores are usually made with.
 FOLDS = 5
+# Below this many in a stratum the level of stated probabilities does not hold everywhere.
+ENOUGH_ANSWERS_PER_STRATUM = 8
 DOUBT_BELOW = 0.01
 # Answers are taken to rise with labels below this p-value.
 RISES = 0.05
@@ -157,4 +154,40 @@ def seen_own_labels(strata: Strata) -> Diagnostic | None:
         concern=True,
         statistic=z,
         pvalue=pvalue,
+    )
+
+
+def few_answers(judged: FloatArray) -> Diagnostic | None:
+    """Tell of strata with so few stated probabilities that how these vary is hardly known."""
+    if judged.min() >= ENOUGH_ANSWERS_PER_STRATUM:
+        return None
+    return Diagnostic(
+        name="answers",
+        message=f"Stratum {int(judged.argmin()) + 1} has {counted(int(judged.min()), 'answer')}. "
+        f"With fewer than {ENOUGH_ANSWERS_PER_STRATUM} in a stratum uniform noise may be rejected "
+        "in 13% of data sets instead of 5%: judge more cases.",
+        concern=True,
+        statistic=float(judged.min()),
+        pvalue=None,
+    )
+
+
+def experts_differ(said: FloatArray) -> Diagnostic | None:
+    """Tell of experts who lean apart: the mean difference of each from the first."""
+    if said.shape[1] == 1:
+        return None
+    apart = said[:, 1:] - said[:, :1]
+    error = apart.std(axis=0, ddof=1) / math.sqrt(len(apart))
+    t = np.divide(apart.mean(axis=0), error, out=np.zeros(len(error)), where=error > 0)
+    pvalues = np.minimum(2 * stdtr(len(apart) - 1, -np.abs(t)) * len(t), 1.0)
+    worst = int(pvalues.argmin())
+    if pvalues[worst] >= DOUBT_BELOW:
+        return None
+    return Diagnostic(
+        name="experts",
+        message=f"Expert {worst + 2} states {abs(apart[:, worst].mean()):.3f} "
+        f"{'more' if t[worst] > 0 else 'less'} than expert 1 on average: one of them leans.",
+        concern=True,
+        statistic=float(t[worst]),
+        pvalue=float(pvalues[worst]),
     )

@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import InputError
-from evenodds.inference.cases.line_fit import (
+from evenodds.inference.cases.judged import read_statements
+from evenodds.inference.cases.line_fit import LEAST_SLOPE, GroupedRows, LineStatistic
+from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers
+from evenodds.inference.cases.strata import (
     ALIKE,
-    LEAST_SLOPE,
-    GroupedRows,
-    LineStatistic,
     Regressed,
     Strata,
     strata_by_label,
     strata_by_statement,
 )
-from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers, count_labels
 from evenodds.inference.line.class_line import ClassLineResult, class_line
 from evenodds.inference.line.ladder import (
     against_labels,
+    experts_differ,
+    few_answers,
     ladder,
     of_one_fold,
     off_the_line,
@@ -30,7 +31,6 @@ from evenodds.inference.line.ladder import (
     wider_than_rungs,
 )
 from evenodds.inference.line.result import LineRung, LineTestResult, Stratum
-from evenodds.inference.line.statements import experts_differ, few_answers, read_statements
 from evenodds.inference.profile import Alternative, Profile, pvalue_of
 from evenodds.inference.results import Diagnostic, check_alternative
 from evenodds.rows.labels import Labels, read_labels
@@ -187,7 +187,7 @@ def line_test(
                 "probabilities draw cases by score alone."
             )
     said = read_statements(stated, cases, kind)
-    data = _Judged(
+    data = Judged(
         strata=strata_of_rows,
         given=given,
         weights=weights,
@@ -201,7 +201,7 @@ def line_test(
     elif kind == "looked-up":
         counts = _count_looked_up(data, cases.n_strata)
     else:
-        n, labelled = _labels(data, cases.n_strata)
+        n, labelled = data.labels(cases.n_strata)
         counts, regressed = strata_by_statement(
             n, labelled, data.of_case, data.said, given[data.rows]
         )
@@ -242,7 +242,7 @@ def _refuse_of_several(answers: Answers, *, by_label: bool, sided: bool, unequal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
+class Judged:
     """Every row's stratum and given label, and what was stated of some."""
 
     strata: Ints
@@ -252,30 +252,35 @@ class _Judged:
     of_case: Ints
     said: FloatArray
 
+    def labels(self, size: int, *, judged: bool = True) -> tuple[FloatArray, FloatArray]:
+        """Return the rows of each stratum and how many are labelled positive, judged or not."""
+        rows = self.rows[:0] if judged else self.rows
+        strata, given = self.strata, self.given
+        if self.weights is not None:
+            counts = self.weights.copy()
+            counts[rows] = 0.0
+            n, positive = (np.bincount(strata, each, size) for each in (counts, counts * given))
+        else:  # whole numbers, so that rows can be taken off again instead of being weighed
+            n = np.bincount(strata, minlength=size) - np.bincount(strata[rows], minlength=size)
+            positive = np.bincount(strata, given, size)
+            positive -= np.bincount(strata[rows], given[rows], size)
+        if (n <= 0).any():
+            raise InputError(
+                f"stratum {int(n.argmin()) + 1} of {size} has no rows left to count labels in: all "
+                "of them were judged, or weigh nothing. Draw fewer cases, or fewer strata."
+            )
+        return n.astype(float), positive.astype(float)
 
-def _labels(data: _Judged, size: int, *, judged: bool = True) -> tuple[FloatArray, FloatArray]:
-    """Return the rows of each stratum and how many are labelled positive, judged ones or not."""
-    left_out = None if judged else data.rows
-    n, positive = count_labels(
-        data.strata, data.given, size, weights=data.weights, left_out=left_out
-    )
-    if (n <= 0).any():
-        raise InputError(
-            f"stratum {int(n.argmin()) + 1} of {size} has no rows left to count labels in: all of "
-            "them were judged, or weigh nothing. Draw fewer cases, or fewer strata."
-        )
-    return n, positive
 
-
-def _count_looked_up(data: _Judged, size: int) -> Strata:
+def _count_looked_up(data: Judged, size: int) -> Strata:
     """Return counts of the rows that were not looked up, and of the truths."""
-    n, positive = _labels(data, size, judged=False)
+    n, positive = data.labels(size, judged=False)
     m = np.bincount(data.of_case, minlength=size).astype(float)
     k = np.bincount(data.of_case, data.said, size).astype(float)
     return Strata(n, positive, m, k, np.ones(size), math.inf)
 
 
-def _count_by_label(data: _Judged, size: int) -> tuple[Strata, FloatArray]:
+def _count_by_label(data: Judged, size: int) -> tuple[Strata, FloatArray]:
     """Return counts of all rows and of cases drawn by given label, and what each case counts."""
 
     def by_cell(strata: Ints, labels: FloatArray, values: FloatArray | None = None) -> FloatArray:
@@ -294,7 +299,7 @@ def _count_by_label(data: _Judged, size: int) -> tuple[Strata, FloatArray]:
     return strata_by_label(rows, judged, by_cell(data.of_case, of_case, data.said)), worth
 
 
-def _grouped(groups: ArrayLike, data: _Judged, regressed: Regressed | None) -> GroupedRows:
+def _grouped(groups: ArrayLike, data: Judged, regressed: Regressed | None) -> GroupedRows:
     n_rows = len(data.strata)
     which, _ = read_groups(groups, n_rows, whose=f"there are {n_rows:,} rows")
     counted = np.ones(n_rows) if data.weights is None else data.weights.copy()

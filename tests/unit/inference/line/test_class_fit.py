@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import xlogy
 
-from evenodds.inference.cases.line_fit import LineStatistic, Strata, fit_lines
+from evenodds.inference.cases.line_fit import LineStatistic, fit_lines
+from evenodds.inference.cases.strata import Strata
 from evenodds.inference.line.class_fit import ClassLine, ClassStrata, Hypotheses, climb
 
 PAIR = np.array([[1, 0]])

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit, ndtr
 
 import evenodds as eo
+from evenodds.inference.line.line_test import Judged
 
 N = 3000
 
@@ -317,3 +318,25 @@ def test_answers_indexed_by_row_are_in_the_order_of_the_draw(world):
     truth = pd.Series((stated > 0.5).astype(int), index=cases.rows).sort_index()
     with pytest.raises(eo.InputError, match=r"give true.loc\[cases.rows\]"):
         eo.audit_test(truth, y, strata=cases, scores=scores)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weighted rows"])
+@pytest.mark.parametrize("judged", [True, False], ids=["all", "some left out"])
+def test_labels_are_counted_in_each_stratum(weighted, judged):
+    rng = np.random.default_rng(0)
+    strata, given = rng.integers(0, 3, 50), rng.integers(0, 2, 50).astype(float)
+    weights, rows = rng.random(50) if weighted else None, np.array([3, 17, 44])
+    data = Judged(
+        strata=strata,
+        given=given,
+        weights=weights,
+        rows=rows,
+        of_case=strata[rows],
+        said=given[rows],
+    )
+    counted = weights.copy() if weighted else np.ones(50)
+    counted[[] if judged else rows] = 0
+    n, positive = data.labels(3, judged=judged)
+    within = np.arange(3)[:, None] == strata
+    np.testing.assert_allclose(n, within @ counted)
+    np.testing.assert_allclose(positive, within @ (counted * given))
