@@ -84,6 +84,12 @@ CELLS = (
     Cell(0.5, 0.4, 1000, 6, 0.05, 0.05),
     Cell(0.5, 0.2, 6000, 12, 0.02, 0.02, 6),
     Cell(0.5, 0.0, 500, 12, 0.1, 0.1, 2),
+    # Many toss-ups whose places err.
+    Cell(0.1, 0.2, 2000, 60, 0.05, 0.05),
+    Cell(0.1, 0.2, 2000, 60, 0.02, 0.02),
+    Cell(0.1, 0.2, 2000, 60, 0.1, 0.0),
+    Cell(0.05, 0.3, 4000, 24, 0.05, 0.05),
+    Cell(0.4, 0.2, 4000, 200, 0.05, 0.05, 2),
 )
 # As many columns as are let in: about 1 for every 50 rows, a few more where rows are few.
 WIDE_CELLS = (

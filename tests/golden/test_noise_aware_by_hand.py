@@ -105,9 +105,18 @@ def test_joint(data, name):
     D = np.column_stack([np.ones(len(X)), X])
     A, t, V = _anchor_numbers(points, CASES[name])
     precision = np.linalg.inv(V)
-    theta, tau = _null_fit(D, y, 0.0, lambda b: (A @ b - t) @ precision @ (A @ b - t) / 2)
+    # Places err: their density has the length of the slopes, on standardised columns, for a factor.
+    spreads, found = X.std(axis=0), np.linalg.matrix_rank(V)
+
+    def penalty(b):
+        off = A @ b - t
+        return off @ precision @ off / 2 - found * np.log(np.linalg.norm(b[1:] * spreads))
+
+    theta, tau = _null_fit(D, y, 0.0, penalty)
     U, information = _derivatives(D, y, theta, tau, 0.0)
     information[: D.shape[1], : D.shape[1]] += A.T @ precision @ A
+    slopes = np.append(0.0, theta[1:] * spreads**2) / ((theta[1:] * spreads) ** 2).sum()
+    information[: D.shape[1], : D.shape[1]] += found * np.outer(slopes, slopes)
     mixed = information[-1, :-1]
     variance = information[-1, -1] - mixed @ np.linalg.solve(information[:-1, :-1], mixed)
     result = eo.asymmetry_test(X, y, eo.Anchors(points, **CASES[name]), method="joint")

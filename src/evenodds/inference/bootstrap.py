@@ -68,6 +68,8 @@ def null_distribution(
     rows = problem.rows
     _check_rows(rows)
     design = problem.design(rows.to_memory().features)
+    # Drawn are errors of posteriors, at the same places.
+    equations = replace(equations, found=False)
     evidence = equations.evidence()
     batch_problem = BatchProblem(PairProducts.of(design), evidence, null.point.asymmetry)
     chances = null.point.squeeze(squeezed(design[:, 1:], null.point.coefficients))

@@ -151,7 +151,7 @@ class NoiseAware(Method, Generic[S]):
             bound_check(profile, best.point.rate, bounds),
             diagnostics.step_check(null_fit),
             diagnostics.rows_check(rows),
-            diagnostics.groups_check(rows),
+            diagnostics.groups_check(rows.n_groups),
         ]
         rate = bounds.rate_within(best.point.rate, profile.estimate)
         mean_posterior = standard_error = stated = None

@@ -99,17 +99,17 @@ def tipping_point(
     )
 
 
-def groups_check(rows: Rows) -> Diagnostic | None:
+def groups_check(n_groups: int | None) -> Diagnostic | None:
     """Say whether there are enough groups for a variance by groups; None without groups."""
-    if rows.n_groups is None:
+    if n_groups is None:
         return None
-    few = rows.n_groups < FEW_GROUPS
+    few = n_groups < FEW_GROUPS
     verdict = ": too few for a variance by groups" if few else ""
     return Diagnostic(
         name="groups",
-        message=f"Rows come in {counted(rows.n_groups, 'group')}{verdict}.",
+        message=f"Rows come in {counted(n_groups, 'group')}{verdict}.",
         concern=few,
-        statistic=float(rows.n_groups),
+        statistic=float(n_groups),
     )
 
 
@@ -156,8 +156,8 @@ def leave_one_out(
 ) -> Diagnostic | None:
     """Say whether any single anchor decides the verdict; None with one anchor.
 
-    Each is left out of a fit of its own. Of many, those that the curve puts highest and lowest:
-    leaving out one between moves less.
+    Each is left out of a fit of its own. Of many, those that the curve puts highest and lowest,
+    and those with the largest errors of their own: leaving out another moves less.
     """
     n_anchors = len(equations.targets)
     if n_anchors < 2:
@@ -166,7 +166,9 @@ def leave_one_out(
     by_height = np.argsort(equations.design @ point.coefficients - equations.targets)
     ends = by_height
     if n_anchors > MOST_LEFT_OUT:
-        ends = np.concatenate([by_height[: MOST_LEFT_OUT // 2], by_height[-MOST_LEFT_OUT // 2 :]])
+        loosest = np.argsort(-equations.covariance.diagonal(), kind="stable")[: MOST_LEFT_OUT // 4]
+        each = (MOST_LEFT_OUT - len(loosest)) // 2
+        ends = np.unique(np.concatenate([by_height[:each], by_height[-each:], loosest]))
     pvalues = {
         int(left_out): reference.pvalue(statistic.without(equations, int(left_out)), alternative)
         for left_out in ends
@@ -360,7 +362,7 @@ def _agreement(curve: _Curve, equations: AnchorEquations, seen: NDArray[np.intp]
         pvalue=min(1.0, 2 * float(chdtrc(rank, statistic)), 2 * of_one),
         worst=int(seen[worst]),
         size=float(sizes[worst]),
-        would_see=WRONG / float(np.median(errors)) > critical + SEEN_BEYOND,
+        would_see=WRONG / float(errors.max()) > critical + SEEN_BEYOND,
     )
 
 

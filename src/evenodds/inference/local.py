@@ -361,7 +361,7 @@ class Local(Method):
             rates_check(rates, line),
             nearby_check(found, rows.n_features),
             diagnostics.range_check(rows, points),
-            diagnostics.groups_check(rows),
+            diagnostics.groups_check(rows.n_groups),
         ]
         errors = np.sqrt(line.total_covariance(0.0).diagonal()) / share
         settings = {"kernel": self.kernel, "bandwidth": f"{width:.6g}"}

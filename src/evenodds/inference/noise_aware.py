@@ -256,7 +256,7 @@ def _efficient_score(
     rows_information = fit.here.information
     n_free = len(evidence.roots)
     prior = np.zeros((nuisance.shape[1], nuisance.shape[1]))
-    prior[:n_free, :n_free] = np.diag(evidence.roots**2)
+    prior[:n_free, :n_free] = evidence.free_information(fit.point.coefficients)
     inverse = symmetric_inverse(nuisance.T @ rows_information @ nuisance + prior)
     mixed = nuisance.T @ (rows_information @ target)
     if group_scores is None:

@@ -198,6 +198,7 @@ class AnchorEquations:
     targets: FloatArray  # t
     covariance: FloatArray  # V
     stated: FloatArray  # the posteriors behind t
+    found: bool = False  # e is an error of place: cases were looked for, not posteriors estimated
 
     @classmethod
     def of(
@@ -229,6 +230,7 @@ class AnchorEquations:
             targets=np.log(stated / (1 - stated)),
             covariance=anchors.error_covariance() * np.outer(stretch, stretch),
             stated=stated,
+            found=anchors.source_covariance is None,
         )
 
     def averaged(self, weights: FloatArray) -> "AnchorEquations":
@@ -242,7 +244,7 @@ class AnchorEquations:
 
     def evidence(self) -> Evidence:
         """Return what the equations say about the coefficients."""
-        return Evidence.of(self.design, self.targets, self.covariance)
+        return Evidence.of(self.design, self.targets, self.covariance, found=self.found)
 
 
 Weights = Literal["equal", "optimal"]

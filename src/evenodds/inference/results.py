@@ -617,9 +617,11 @@ class AsymmetryTestResult(Profiled):
         Errors of the anchors remain however many rows there are: half the width that the
         interval at ``1 - 2 * significance`` would have if the curve were known exactly. 0 where
         rows alone can show any margin (strict anchors, an audit, method "joint"), 1 where they
-        can show none.
+        can show none, nan where the result is withheld.
         """
         check_between(significance, "significance", 0, 1, closed="neither")
+        if self.withheld:
+            return math.nan
         if not self.endless_z:
             return 0.0
         above, _ = self.reference.critical(significance, "greater")

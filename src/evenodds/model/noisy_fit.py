@@ -150,7 +150,8 @@ def _penalty(
     square = np.einsum("bi,ij,bj->b", slopes, precision[1:, 1:], slopes)[:, None]
     quadratic = precision[0, 0] * intercept**2 + steep * (2 * intercept * mixed + steep * square)
     along = np.einsum("bi,bi->b", pull[:, 1:], slopes)[:, None]
-    return np.asarray(quadratic / 2 - pull[:, :1] * intercept - along * steep)
+    penalty = quadratic / 2 - pull[:, :1] * intercept - along * steep
+    return np.asarray(penalty - evidence.found * np.log(steep))
 
 
 @lru_cache(maxsize=16)
@@ -381,8 +382,7 @@ def reduced(here: NoisyEvaluation, evidence: Evidence) -> tuple[FloatArray, Floa
     information = np.empty((n_free + 1, n_free + 1))
     block = here.information[:n_parameters, :n_parameters]
     information[:-1, :-1] = basis.T @ block @ basis
-    diagonal = np.einsum("ii->i", information)  # a view
-    diagonal[:-1] += evidence.roots**2
+    information[:-1, :-1] += evidence.free_information(here.point.coefficients)
     border = basis.T @ here.information[:n_parameters, n_parameters]
     information[:-1, -1] = information[-1, :-1] = border
     information[-1, -1] = here.information[n_parameters, n_parameters]

@@ -25,6 +25,8 @@ from evenodds.validation import FloatArray, counted
 ZERO_VARIANCE = 1e-10
 # Constraints that disagree by more than this (in log-odds) contradict each other.
 CONTRADICTION = 1e-8
+# Added to the length of slopes, which may be none.
+SLIGHT = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Evidence:
     orthogonal to the origin. The Gaussian term takes ``|roots * free - wanted|^2 / 2 + constant``
     off the log-likelihood. The basis runs along its axes, so that one direction may be known ten
     thousand times better than another and no digit of the other is lost.
+
+    Cases that were looked for and found at a posterior are off in their place: the steeper the
+    curve, the closer they lie. So their density has the length of the slopes for a factor, each;
+    without it a flatter curve would always explain them better. `found` counts those beyond the
+    coefficients, which are left to tell of steepness when others have told where the curve runs.
     """
 
     origin: FloatArray
@@ -42,6 +49,7 @@ class Evidence:
     roots: FloatArray
     wanted: FloatArray
     constant: float
+    found: float = 0.0
 
     @classmethod
     def none(cls, n_parameters: int) -> "Evidence":
@@ -55,7 +63,14 @@ class Evidence:
         return cls(zero, np.eye(len(precision)), np.sqrt(precision), zero, 0.0)
 
     @classmethod
-    def of(cls, design: FloatArray, targets: FloatArray, covariance: FloatArray) -> "Evidence":
+    def of(
+        cls,
+        design: FloatArray,
+        targets: FloatArray,
+        covariance: FloatArray,
+        *,
+        found: bool = False,
+    ) -> "Evidence":
         """Split anchor equations into constraints and a Gaussian term.
 
         Raises
@@ -73,7 +88,10 @@ class Evidence:
         seen = left.T @ (values - rows @ origin)
         wanted[: len(sizes)] = seen[: len(sizes)]
         rest = seen[len(sizes) :]
-        return cls(origin, basis @ axes.T, roots, wanted, float(rest @ rest) / 2)
+        constant = float(rest @ rest) / 2
+        return cls(
+            origin, basis @ axes.T, roots, wanted, constant, float(len(rest)) if found else 0.0
+        )
 
     @property
     def precision(self) -> FloatArray:
@@ -97,8 +115,26 @@ class Evidence:
         """Return evidence weakened to go with a share of the rows."""
         root = float(np.sqrt(share))
         return replace(
-            self, roots=self.roots * root, wanted=self.wanted * root, constant=self.constant * share
+            self,
+            roots=self.roots * root,
+            wanted=self.wanted * root,
+            constant=self.constant * share,
+            found=self.found * share,
         )
+
+    def scattered(self, slopes: FloatArray) -> "Evidence":
+        """Return what is expected of cases found as far off as they err, where these lie exactly.
+
+        They lie off across the contours of the true slopes, and the steeper a curve is the more
+        that is in its log-odds.
+        """
+        across = self.basis[1:].T @ slopes / (slopes @ slopes)
+        precision = np.diag(self.roots**2) + self.found * np.multiply.outer(across, across)
+        squares, axes = np.linalg.eigh(precision)
+        roots = np.sqrt(np.maximum(squares, 0.0))
+        pull = axes.T @ (self.roots * self.wanted)
+        wanted = np.divide(pull, roots, out=np.zeros(len(roots)), where=roots > SLIGHT)
+        return replace(self, basis=self.basis @ axes, roots=roots, wanted=wanted)
 
     def _off(self, coefficients: FloatArray) -> FloatArray:
         return self.roots * (self.basis.T @ coefficients) - self.wanted
@@ -106,11 +142,28 @@ class Evidence:
     def penalty(self, coefficients: FloatArray) -> float:
         """Return what the Gaussian term takes off the log-likelihood."""
         off = self._off(coefficients)
-        return float(off @ off) / 2 + self.constant
+        penalty = float(off @ off) / 2 + self.constant
+        if self.found:
+            penalty -= self.found * float(np.log(np.linalg.norm(coefficients[1:]) + SLIGHT))
+        return penalty
+
+    def _steeper(self, coefficients: FloatArray) -> FloatArray:
+        """Return the derivative of the log of the length of the slopes along free coefficients."""
+        slopes = coefficients[1:]
+        return self.basis[1:].T @ slopes / (slopes @ slopes + SLIGHT)
 
     def free_score(self, coefficients: FloatArray) -> FloatArray:
         """Return the derivative of minus the penalty along the free coefficients."""
-        return -self.roots * self._off(coefficients)
+        score = -self.roots * self._off(coefficients)
+        return score + self.found * self._steeper(coefficients) if self.found else score
+
+    def free_information(self, coefficients: FloatArray) -> FloatArray:
+        """Return what evidence adds to the information of the free coefficients."""
+        information = np.diag(self.roots**2)
+        if self.found:
+            steeper = self._steeper(coefficients)
+            information += self.found * np.multiply.outer(steeper, steeper)
+        return information
 
     def onto(self, coefficients: FloatArray) -> FloatArray:
         """Return the nearest coefficients that obey the constraints, for one row or many."""

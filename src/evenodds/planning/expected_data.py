@@ -212,6 +212,9 @@ class NoiseAwareCentres:
         # Few examples stand for many rows: the anchors' word is weakened to match, and the
         # variance of the curve is that of the rows.
         evidence = equations.evidence().scaled(share)
+        if evidence.found:
+            factors = problem.scaling.factors[1:]
+            evidence = evidence.scattered(self.examples.clean.coefficients[1:] / factors)
         fit = climb_noisy(problem, evidence, 0.0, start.point, problem.last_gain)
         if self.method.reads_shape:
             return Centre(joint_direction(fit, evidence).z / float(np.sqrt(share))), fit

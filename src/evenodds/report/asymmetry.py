@@ -19,11 +19,11 @@ def asymmetry_sheet(result: AsymmetryTestResult, view: View) -> Sheet:
     answers = wording.interval_answers(result, view, "confidence_interval")
     pvalue: float | None = result.equivalence(view.margin).pvalue
     page_facts = [wording.equivalence_fact(result, view)]
-    if smallest:
-        page_facts.append(("", wording.never_shown(smallest)))
     if result.withheld:
         page_facts, pvalue = [], None
         answers = {"confidence_interval": {"low": None, "high": None, "level": view.level}}
+    elif smallest:
+        page_facts.append(("", wording.never_shown(smallest)))
     answers["equivalence"] = {
         "margin": view.margin,
         "pvalue": pvalue,
@@ -86,7 +86,9 @@ def next_steps(
         if wording.leans_away(result, significance):
             steps.append("To ask about either class, test again with alternative 'two-sided'.")
         steps.append(f"{wording.SMALLER} collect more rows or more toss-up cases.")
-        if margin is None or result.equivalence(margin).pvalue >= significance:
+        if not result.withheld and (
+            margin is None or result.equivalence(margin).pvalue >= significance
+        ):
             steps += wording.equivalence_step(result.smallest_margin(significance))
         return steps
     more, less = wording.flipped_more(result)
@@ -111,7 +113,7 @@ def next_steps(
 def refused_margin(result: AsymmetryTestResult, margin: float, significance: float) -> str | None:
     """Return why a gate of this margin could never pass; None where it could."""
     smallest = result.smallest_margin(significance)
-    if margin >= smallest or result.equivalence(margin).pvalue < significance:
+    if not margin < smallest or result.equivalence(margin).pvalue < significance:
         return None
     wider = "" if smallest >= 1 else f"give a margin above {wording.rounded_up(smallest):g}, or "
     return (

@@ -125,7 +125,7 @@ def _strata(result: LineTestResult) -> SheetTable:
             f"labelled {result.positive!r}": lambda one: f"{one.given:.3f}",
             "cases": lambda one: f"{one.n_cases}",
             SAID[result.answers]: lambda one: f"{one.stated:.3f} ± {one.stated_error:.3f}",
-            "line": lambda one: f"{one.fitted:.3f}",
+            **({} if result.withheld else {"line": lambda one: f"{one.fitted:.3f}"}),
         },
     )
 
@@ -154,7 +154,11 @@ def _next_steps(result: LineTestResult, significance: float) -> list[str]:
         return [
             f"{wording.SMALLER} judge more cases, or make a score that tells the classes apart "
             "better.",
-            *([] if result.withheld else wording.equivalence_step(result.smallest_margin)),
+            *(
+                []
+                if result.smallest_margin is None
+                else wording.equivalence_step(result.smallest_margin)
+            ),
             look,
         ]
     more, less = wording.flipped_more(result)
@@ -169,7 +173,7 @@ def _next_steps(result: LineTestResult, significance: float) -> list[str]:
 def refused_margin(result: LineTestResult, margin: float, significance: float) -> str | None:
     """Return why a gate of this margin could never pass; None where it could."""
     smallest = result.smallest_margin
-    if margin >= smallest or result.equivalence(margin).pvalue < significance:
+    if smallest is None or margin >= smallest or result.equivalence(margin).pvalue < significance:
         return None
     return (
         f"--margin is {margin:g} but an expert who may lean by ±{result.shared_tolerance:g} cannot "

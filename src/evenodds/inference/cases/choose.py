@@ -82,7 +82,8 @@ def choose_cases(
     groups : array-like, optional
         Rows that belong together (one patient); at most one row of each is judged.
     sample_weight : array-like, optional
-        How many rows each row stands for; it is drawn in proportion.
+        Frequency weights, not sampling weights: how many rows each row is; it is drawn in
+        proportion.
     seed : int, default 0
         Of the draw.
 

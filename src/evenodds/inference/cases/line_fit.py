@@ -361,8 +361,9 @@ class LineStatistic:
     @property
     def smallest_margin(self) -> float:
         """The smallest asymmetry that equivalence could ever rule out, at the 5% level."""
-        spread = 2 * float(self.best.slope[0]) * self.shared_tolerance / math.sqrt(3)
-        return float(-ndtri(0.05)) * spread
+        lean = float(-ndtri(0.05)) * 2 * self.shared_tolerance / math.sqrt(3)
+        # A line that is so far from the centre cannot be steeper than one less the margin.
+        return lean * min(float(self.best.slope[0]), 1 / (1 + lean))
 
     def profile(self) -> Profile:
         """Return the table of z, with knots at usual levels and margins."""

@@ -441,7 +441,7 @@ def climb_on_rows(rows: Rows, anchors: Anchors | None, engine: Engine) -> Contou
         impossible_check(outside, len(contours)),
         range_check(rows, points),
         rows_check(rows),
-        groups_check(rows),
+        groups_check(rows.n_groups),
     )
     return ContourTestResult(
         rungs=rungs,

@@ -19,6 +19,9 @@ from evenodds.validation import FloatArray, counted
 # Folds that scores are usually made with.
 FOLDS = 5
 # Below this many in a stratum the level of stated probabilities does not hold everywhere.
+# Cases of the rarer class among those judged, as stated: with fewer in all uniform noise would be
+# rejected in up to 0.3 (docs/line.md).
+FEWEST_OF_A_CLASS = 3.0
 ENOUGH_ANSWERS_PER_STRATUM = 8
 DOUBT_BELOW = 0.01
 # Answers are taken to rise with labels below this p-value.
@@ -126,6 +129,28 @@ def against_labels(
             "answers do not rise with the given labels, and no line fits them: check that each "
             "stands beside its own case"
         )
+    return None
+
+
+def one_sided_answers(strata: Strata, positive: Any, negative: Any) -> str | None:
+    """Return why answers tell too little: hardly any of them speaks for one of the classes.
+
+    A few high statements among many low ones carry mean and spread together. Where none of them
+    happened to be drawn both are too small, and the line is trusted too much.
+    """
+    if not np.isfinite(strata.freedom).all():  # looked up: how these vary is known
+        return None
+    judged = float(strata.judged.sum())
+    for share, label in (
+        (float(strata.stated.sum()), positive),
+        (judged - float(strata.stated.sum()), negative),
+    ):
+        if share < FEWEST_OF_A_CLASS:
+            return (
+                f"the chances stated of {label!r} add up to {share:.1f} in {judged:.0f} cases, and "
+                f"fewer than {FEWEST_OF_A_CLASS:g} do not tell where the line runs: judge more "
+                "cases, or look labels up and audit them"
+            )
     return None
 
 

@@ -19,6 +19,7 @@ from evenodds.inference.cases.strata import (
     strata_by_label,
     strata_by_statement,
 )
+from evenodds.inference.diagnostics import groups_check
 from evenodds.inference.line.class_line import ClassLineResult, class_line
 from evenodds.inference.line.ladder import (
     against_labels,
@@ -27,6 +28,7 @@ from evenodds.inference.line.ladder import (
     ladder,
     of_one_fold,
     off_the_line,
+    one_sided_answers,
     seen_own_labels,
     wider_than_rungs,
 )
@@ -91,7 +93,7 @@ def line_test(
         How far an expert may lean the same way in every answer; 0.05 by default for
         probabilities, 0 for looked-up answers.
     sample_weight : array-like, optional
-        How many rows each row stands for.
+        Frequency weights: a row of weight 3 counts as three rows. They are not sampling weights.
     groups : array-like, optional
         Rows that belong together.
 
@@ -209,12 +211,18 @@ def line_test(
     statistic, one_fold, *without = LineStatistic.of_each(
         [counts, of_one_fold(counts), *others], tolerance
     )
+    n_groups = None
     if groups is not None:
-        statistic = statistic.widened_by(_grouped(groups, data, regressed))
+        grouped = _grouped(groups, data, regressed)
+        statistic, n_groups = statistic.widened_by(grouped), int(grouped.group.max()) + 1
     rungs = ladder(one_fold)
-    return _result(
+    found = _result(
         statistic, cases, (kind, asked), labels, said, worth=worth, rungs=rungs, without=without
     )
+    few_groups = groups_check(n_groups)
+    if few_groups is None or not few_groups.concern:
+        return found
+    return replace(found, diagnostics=(*found.diagnostics, few_groups))
 
 
 def _refuse_of_several(answers: Answers, *, by_label: bool, sided: bool, unequal: bool) -> None:
@@ -339,6 +347,8 @@ def _result(
             f"labels are much the same in all strata of the score (p = {alike:.2f}), which tells "
             "nothing of them; make a score that does"
         )
+    elif few := one_sided_answers(strata, labels.positive, labels.negative):
+        z, withheld = math.nan, few
     elif seen_own_labels(strata):
         z = math.nan
         withheld = (
@@ -375,8 +385,8 @@ def _result(
         n_strata=len(strata),
         n_experts=said.shape[1],
         shared_tolerance=statistic.shared_tolerance,
-        smallest_margin=statistic.smallest_margin,
-        strata=_points(statistic, cases, slope, shares, len(said)),
+        smallest_margin=None if withheld else statistic.smallest_margin,
+        strata=_points(statistic, cases, None if withheld else (slope, shares), len(said)),
         rungs=rungs,
         wider=wider_than_rungs(statistic, cases.strata[: len(said)], said.mean(axis=1), worth),
         diagnostics=_checks(statistic, rungs, said, without, z),
@@ -425,14 +435,22 @@ def _decided_by_one(
 
 
 def _points(
-    statistic: LineStatistic, cases: Cases, slope: float, shares: FloatArray, n_answered: int
+    statistic: LineStatistic,
+    cases: Cases,
+    line: tuple[float, FloatArray] | None,
+    n_answered: int,
 ) -> tuple[Stratum, ...]:
-    """Return the strata as the picture shows them."""
+    """Return the strata as the picture shows them; `line` has its slope and the true shares."""
     strata = statistic.strata
     judged = np.bincount(cases.strata[:n_answered], minlength=len(strata))
     edges = [0.0, *(float(edge) for edge in cases.edges), 1.0]
     given, stated = strata.positive / strata.n, strata.stated / strata.judged
-    fitted = (1 - slope + statistic.estimate) / 2 + slope * shares
+    true: list[float | None] = [None] * len(strata)
+    fitted = true
+    if line is not None:
+        slope, shares = line
+        true = shares.tolist()
+        fitted = ((1 - slope + statistic.estimate) / 2 + slope * shares).tolist()
     given_error = np.sqrt(given * (1 - given) / strata.n)
     stated_error = np.sqrt(strata.dispersion * stated * (1 - stated) / strata.judged)
     return tuple(
@@ -445,8 +463,8 @@ def _points(
             n_cases=int(judged[place]),
             stated=float(stated[place]),
             stated_error=float(stated_error[place]),
-            true=float(shares[place]),
-            fitted=float(fitted[place]),
+            true=true[place],
+            fitted=fitted[place],
         )
         for place in range(len(strata))
     )

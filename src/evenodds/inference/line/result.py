@@ -23,15 +23,17 @@ class Stratum:
     low, high : float
         Scores it lies between.
     n_rows, given : float
-        Rows that were not judged, and the share of them with the positive label.
+        Rows whose labels count, and the share of them with the positive label. Rows that were
+        looked up are not among them.
     given_error : float
         Standard error of that share.
     n_cases, stated : float
         Cases that were judged, and the mean of what was stated.
     stated_error : float
         Standard error of that mean.
-    true, fitted : float
-        Share truly positive, and of positive labels, by the fitted line.
+    true, fitted : float or None
+        Share truly positive, and of positive labels, by the fitted line; None where that is
+        withheld.
     """
 
     low: float
@@ -42,8 +44,8 @@ class Stratum:
     n_cases: int
     stated: float
     stated_error: float
-    true: float
-    fitted: float
+    true: float | None
+    fitted: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +92,9 @@ class LineTestResult(Profiled):
         Rows of the data, cases that were answered, strata and experts.
     shared_tolerance : float
         How far an expert may lean the same way in every answer.
-    smallest_margin : float
+    smallest_margin : float or None
         The smallest asymmetry that equivalence could rule out at the 5% level, however many
-        cases are judged.
+        cases are judged; None where the line is withheld.
     strata : tuple of Stratum
         By rising score.
     rungs : tuple of LineRung
@@ -124,7 +126,7 @@ class LineTestResult(Profiled):
     n_strata: int
     n_experts: int
     shared_tolerance: float
-    smallest_margin: float
+    smallest_margin: float | None
     strata: tuple[Stratum, ...]
     rungs: tuple[LineRung, ...]
     wider: tuple[Wider, ...]

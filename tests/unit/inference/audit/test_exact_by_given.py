@@ -66,7 +66,7 @@ def test_the_exact_z_falls_through_the_estimate():
 
 @pytest.mark.parametrize("asymmetry", [-0.97, 0.6])
 def test_asymmetries_beyond_the_share_of_labels_are_ruled_out(asymmetry):
-    """With one label in twenty positive, beta cannot pass .05 by more than chance, nor alpha .95."""
+    """With one label in twenty positive beta passes .05 by no more than chance, nor alpha .95."""
     assert min(given_pvalues(_audit(10, 1, 1, (1900, 100)), asymmetry)) < 1e-4
 
 
