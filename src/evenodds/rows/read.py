@@ -90,8 +90,9 @@ def read_data(
         (X,) = X
     if is_npy(X) and (is_npy(y) or not isinstance(y, str)):
         X, y = map_npy(Path(X)), map_npy(Path(y)) if is_npy(y) else y
-    if parsed is not None and not isinstance(y, str):
-        parsed = parsed.without_label()
+    if parsed is not None:
+        parsed.refuse_label(label, y if isinstance(y, str) else getattr(y, "name", None))
+        parsed = parsed if isinstance(y, str) else parsed.without_label()
     parts = {"y": y, "sample_weight": sample_weight, "groups": groups}
     check_same_order(**{called: X}, **parts)
     how = {
@@ -238,6 +239,8 @@ def read_class_rows(
             part if isinstance(part, str) else None for part in (sample_weight, groups)
         )
         Columns(label=y, weight=weight, group=group)  # which refuses a label with another part
+        if formula is not None:
+            FormulaText(formula).refuse_label(y)
         labels, label = f"column {y!r}", y
         X, y = _taken_out(X, y, called)
     elif is_npy(y):

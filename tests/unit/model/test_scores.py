@@ -82,6 +82,7 @@ def test_hard_data_are_scored_as_from_scratch(shape):
     np.testing.assert_allclose(fits[1:, 1], scratch.coef_[0], atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:the scores tell the given labels apart")
 @pytest.mark.parametrize("seed", [17, 35])
 @pytest.mark.parametrize("shape", ["cauchy", "lognormal"])
 def test_columns_with_values_far_out_are_scored(shape, seed):
@@ -161,6 +162,14 @@ def test_progress_is_told(data):
     eo.out_of_fold_scores(*data, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1
+
+
+@pytest.mark.parametrize("estimator", [None, LogisticRegression(max_iter=10_000)])
+def test_a_copy_of_the_label_among_the_features_is_doubted(data, estimator):
+    X, y = data
+    told = np.column_stack([X, 3 - 2 * y])
+    with pytest.warns(eo.EvenoddsWarning, match="a feature may be a copy of the label"):
+        eo.out_of_fold_scores(told, y, estimator=estimator)
 
 
 @pytest.mark.parametrize(
