@@ -129,7 +129,7 @@ def telling_warnings() -> Iterator[None]:
             usual(message, category, *place, **more)
 
     with warnings.catch_warnings():
-        usual, warnings.showwarning = warnings.showwarning, show  # type: ignore[assignment]
+        usual, warnings.showwarning = warnings.showwarning, show
         warnings.simplefilter("always", EvenoddsWarning)
         yield
 

@@ -460,9 +460,23 @@ def text_files(paths: Iterable[Path]) -> list[TextFile]:
 
 
 def paths_of(source: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Return the files behind a path, a folder, a glob or a list of any of these."""
+    """Return the files behind a path, a folder, a glob or a list of any of these, each once."""
+    paths = _paths_behind(source)
+    first: dict[Path, Path] = {}
+    for path in paths:
+        known = first.setdefault(path.resolve(), path)
+        if known is not path:
+            alias = "" if known == path else f", once as {known}"
+            raise InputError(
+                f"{path} is given twice{alias}, which would count its rows twice: name each file "
+                "once."
+            )
+    return paths
+
+
+def _paths_behind(source: str | Path | Iterable[str | Path]) -> list[Path]:
     if not isinstance(source, (str, Path)):
-        paths = [path for each in source for path in paths_of(each)]
+        paths = [path for each in source for path in _paths_behind(each)]
         if not paths:
             raise InputError("the list of files is empty: name at least one.")
         return paths

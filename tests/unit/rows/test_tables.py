@@ -141,6 +141,19 @@ def test_an_empty_list_of_files_is_refused(refused):
         open_table([])
 
 
+def test_a_file_given_twice_is_refused(refused, tmp_path):
+    """Its rows would count twice: z went from -7.86 to -11.12."""
+    rows, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    rows.write_text("x,y\n1,0\n2,1\n")
+    link.symlink_to(rows)
+    for twice in ([rows, rows], [rows, f"{tmp_path}/r*.csv"]):
+        with refused(f"{rows} is given twice, which would count its rows twice: name each file"):
+            open_table(twice)
+    for twice in ([rows, link], tmp_path, f"{tmp_path}/*.csv"):
+        with refused(" is given twice, once as "):
+            open_table(twice)
+
+
 def test_teaching_rows_do_not_depend_on_batches(monkeypatch):
     monkeypatch.setattr("evenodds.rows.formula.TEACHING_ROWS", 100)
     data = pa.table({"a": np.random.default_rng(1).normal(size=5000)})
