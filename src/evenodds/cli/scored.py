@@ -321,6 +321,7 @@ def read_scored(
     reading = Reading.of(parts, {"features": (column,), "positive": rows.positive})
     reading.needed(tuple(held.column_names), opened.name)
     made = read_table(hold(held, opened.name, opened.counted), reading)
+    made.advice_on_missing = ""  # these commands cannot drop rows: scores go by their order
     refuse_missing(made)
     return ScoredRows(table, made.to_memory(), made.positive, made.negative, opened.name)
 

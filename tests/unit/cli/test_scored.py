@@ -117,6 +117,21 @@ def test_a_copy_of_the_label_is_doubted(scores, copy):
     assert "Warning" not in said.stderr
 
 
+@pytest.mark.parametrize(
+    ("hole", "what"), [("diagnosis", "drop the rows without a label."), ("age", "drop or fill")]
+)
+def test_missing_values_get_advice_that_can_be_followed(command, table, tmp_path, hole, what):
+    """scores, cases and line have no --missing: scores go by the order of rows."""
+    holed = table.astype({hole: object})
+    holed.loc[3, hole] = None
+    holed.assign(score=0.5).to_csv(tmp_path / "rows.csv", index=False)
+    rows, ends = f"{tmp_path}/rows.csv --label diagnosis", f"--out {tmp_path}/out.csv"
+    for line in (f"scores {rows} --features age,dose", f"cases {rows} --scores age"):
+        said = command(line, ends)
+        assert (said.exit_code, what in " ".join(said.stderr.split())) == (2, True)
+        assert "missing=" not in said.stderr
+
+
 def test_the_data_are_not_overwritten(command, files):
     before = (files / "rows.csv").read_bytes()
     said = command(f"scores {files}/rows.csv --label code --out {files}/rows.csv")
