@@ -141,6 +141,33 @@ def test_an_empty_list_of_files_is_refused(refused):
         open_table([])
 
 
+TEXT = "age,y\n1,0\n2,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TEXT.encode("utf-16"), "rows.csv is text in UTF-16: save it as csv in UTF-8."),
+        (TEXT.encode("utf-16-be"), "rows.csv is text in UTF-16: save it as csv in UTF-8."),
+        (b"PK\x03\x04\x14;\x06\x08!\n", "rows.csv is no text table: it holds bytes that text has"),
+        (
+            b"\x89PNG\r\n\x1a\n\0\0\0;IHDR\0\0",
+            "rows.csv is no text table: it holds bytes that text",
+        ),
+    ],
+)
+def test_what_is_no_text_in_utf_8_is_refused(refused, tmp_path, content, message):
+    (tmp_path / "rows.csv").write_bytes(content)
+    with refused(message):
+        open_table(tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_text_in_utf_8_is_read(tmp_path, encoding):
+    (tmp_path / "rows.csv").write_bytes("größe,y\n1,0\n2,1\n".encode(encoding))
+    assert open_table(tmp_path / "rows.csv").names == ("größe", "y")
+
+
 def test_a_file_given_twice_is_refused(refused, tmp_path):
     """Its rows would count twice: z went from -7.86 to -11.12."""
     rows, link = tmp_path / "rows.csv", tmp_path / "link.csv"
