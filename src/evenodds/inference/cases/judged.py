@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.inference.cases.record import Answers, Cases, check_answers
+from evenodds.inference.cases.record import Answers, Cases, check_answers, read_json
 from evenodds.inference.looks import read_looks
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.labels import plain
@@ -167,10 +167,7 @@ class JudgedCases:
     @classmethod
     def read(cls, path: str | Path) -> "JudgedCases":
         """Read what `save`, or the page of ``evenodds elicit``, wrote."""
-        try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"{path} cannot be read as answers: {error}") from None
+        record = read_json(path, "answers")
         if isinstance(record, dict) and "edges" in record:
             raise InputError(
                 f"{path} holds cases and no answers: give the sheet of answers as --answers, and "

@@ -145,11 +145,7 @@ class Cases:
     @classmethod
     def read(cls, path: str | Path) -> "Cases":
         """Read a record that `save` wrote."""
-        try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InputError(f"{path} cannot be read as cases: {error}") from None
-        return cls.from_dict(record, str(path))
+        return cls.from_dict(read_json(path, "cases"), str(path))
 
     @classmethod
     def from_dict(cls, record: Any, name: str = "record") -> "Cases":
@@ -196,6 +192,19 @@ class Cases:
             weights_hash=record.get("weights_hash"),
             n_classes=n_classes,
         )
+
+
+def read_json(path: str | Path, what: str) -> Any:
+    """Return what a file of JSON holds; `what` it should be is for the message."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        reason = str(error)
+    except RecursionError:
+        reason = "its lists are nested too deeply."
+    except ValueError:  # of Python's limit on whole numbers
+        reason = "it holds a number of thousands of digits."
+    raise InputError(f"{path} cannot be read as {what}: {reason}")
 
 
 def check_answers(value: Any, name: str = "answers") -> Answers:
