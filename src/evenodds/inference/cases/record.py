@@ -20,6 +20,9 @@ from evenodds.validation import FloatArray, as_array, check_choice, check_vector
 Answers = Literal["probability", "looked-up"]
 Ints = NDArray[np.intp]
 
+# A line needs so many answers in every stratum.
+FEWEST_ANSWERS: dict[Answers, int] = {"probability": 5, "looked-up": 3}
+
 SCHEMA_VERSION = 1
 
 
@@ -216,7 +219,13 @@ def check_answers(value: Any, name: str = "answers") -> Answers:
 def read_scores(scores: ArrayLike, *, lent: bool = False) -> FloatArray:
     """Return scores as probabilities, refusing what is none; no copy where they are only lent."""
     given = as_array(scores)
-    values = check_vector(given, "scores", np.size(given), "row", one_for_all=False, lent=lent)
+    if given.ndim == 2 and given.shape[1] == 2:
+        raise InputError(
+            "scores has two columns, one for each class as predict_proba gives them: give the "
+            "column of the positive class, as scores[:, 1]."
+        )
+    n_rows = len(given) if given.ndim else 1
+    values = check_vector(given, "scores", n_rows, "row", one_for_all=False, lent=lent)
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         raise InputError(

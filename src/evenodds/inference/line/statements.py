@@ -1,36 +1,30 @@
 """What experts stated of cases: numbers between 0 and 1, in the order of the draw, without gaps."""
 
 import math
+from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr
 
 from evenodds.errors import InputError
-from evenodds.inference.cases.record import Answers, Cases
+from evenodds.inference.cases.record import FEWEST_ANSWERS, Answers, Cases
 from evenodds.inference.line.ladder import DOUBT_BELOW
 from evenodds.inference.results import Diagnostic
 from evenodds.validation import FloatArray, as_array, counted
 
 # Guesses dressed as truth: an expert who states probabilities states more than these.
 THREE_WAY = (0.0, 0.5, 1.0)
-FEWEST_ANSWERS_PER_STRATUM = {"probability": 5, "looked-up": 3}
 # Below this many in a stratum the level of stated probabilities does not hold everywhere.
 ENOUGH_ANSWERS_PER_STRATUM = 8
 
 
 def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray:
     """Return what was stated of the first cases, a column an expert."""
-    try:
-        said = np.array(as_array(stated), dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("stated must hold numbers between 0 and 1, one a case.") from None
+    said = read_numbers(stated, "case")
     said = said[:, None] if said.ndim == 1 else said
     if said.ndim != 2 or len(said) > len(cases) or not said.size:
-        raise InputError(
-            f"stated has shape {said.shape} but there are {len(cases)} cases: give one value for "
-            "each, in the order of cases.rows, or a column for each expert."
-        )
+        _refuse_shape(said, cases)
     known = ~np.isnan(said)
     if (known[1:] & ~known[:-1]).any():
         expert = int((known[1:] & ~known[:-1]).any(axis=0).argmax())
@@ -51,8 +45,10 @@ def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatA
     # Strata too small to draw cases from are left out, and need none.
     drawn = np.unique(cases.strata)
     counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)[drawn]
-    fewest = FEWEST_ANSWERS_PER_STRATUM[answers]
+    fewest = FEWEST_ANSWERS[answers]
     if (counts < fewest).any():
+        if len(known) != said.shape[1] == len(cases):  # a row an expert
+            _refuse_shape(known, cases)
         raise InputError(
             f"stratum {drawn[counts.argmin()] + 1} of {cases.n_strata} has "
             f"{counted(counts.min(), 'answer')} and needs {fewest}: "
@@ -60,6 +56,24 @@ def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatA
         )
     refuse_other_kinds(said, answers)
     return np.asarray(said)
+
+
+def _refuse_shape(said: NDArray[Any], cases: Cases) -> NoReturn:
+    raise InputError(
+        f"stated has shape {said.shape} but there are {len(cases)} cases: give one value for "
+        "each, in the order of cases.rows, or a column for each expert."
+    )
+
+
+def read_numbers(stated: ArrayLike, of_what: str) -> FloatArray:
+    """Return what was stated as real numbers."""
+    try:
+        given = as_array(stated)
+        if given.dtype.kind != "c":
+            return np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"stated must hold numbers between 0 and 1, one a {of_what}.")
 
 
 def refuse_other_kinds(said: FloatArray, answers: Answers) -> None:
