@@ -368,6 +368,11 @@ def estimator_scores(
             "scores of a scikit-learn estimator need the 'sklearn' extra: install "
             "evenodds[sklearn], or leave estimator out."
         ) from None
+    if isinstance(estimator, type):
+        raise InputError(
+            f"estimator is the class {estimator.__name__}: give an instance, as "
+            f"{estimator.__name__}()."
+        )
     if not hasattr(estimator, "predict_proba"):
         raise InputError(
             f"{type(estimator).__name__} has no predict_proba: give a classifier that states "

@@ -177,6 +177,7 @@ def test_a_copy_of_the_label_among_the_features_is_doubted(data, estimator):
     [
         ({"folds": 1}, "folds is 1 but must be"),
         ({"estimator": object()}, "object has no predict_proba"),
+        ({"estimator": LogisticRegression}, "the class LogisticRegression: give an instance"),
         ({"groups": np.zeros(1200)}, "groups has one group only"),
         ({"groups": np.arange(1200) % 3}, "has 3 groups but 5 folds need at least one each"),
         (
