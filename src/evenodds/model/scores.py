@@ -118,11 +118,13 @@ class _Moments:
         self.sums += other.sums
         self.squares += other.squares
 
-    def scale(self) -> Scale:
+    def scale(self) -> tuple[Scale, NDArray[np.intp]]:
+        """Return how to make features comparable, and the columns that are constant."""
         means = self.sums / self.weight
         spreads = np.sqrt(np.maximum(self.squares / self.weight - means**2, 0))
         constant = spreads <= 1e-12 * np.maximum(np.abs(means + self.about), 1e-300)
-        return Scale(means + self.about, np.where(constant, 1.0, spreads))
+        scale = Scale(means + self.about, np.where(constant, 1.0, spreads))
+        return scale, np.flatnonzero(constant)
 
 
 class _FoldScores(Sums):
@@ -225,7 +227,17 @@ def ridge_scores(rows: Rows, folds: Folds, progress: Progress | None = None) -> 
     first = rows.sum_over_rows(_Moments(np.zeros(rows.n_features)))
     if not np.isfinite(first.sums).all():
         refuse_missing(rows)
-    scale = rows.sum_over_rows(_Moments(first.sums / first.weight)).scale()
+    scale, constant = rows.sum_over_rows(_Moments(first.sums / first.weight)).scale()
+    if len(constant):
+        warnings.warn(
+            f"{rows.columns(constant.tolist())} of {rows.called} never vary, so they tell nothing "
+            "of the labels: leave them out."
+            if len(constant) > 1
+            else f"{rows.column(constant[0])} of {rows.called} is constant, so it tells nothing of "
+            "the labels: leave it out.",
+            EvenoddsWarning,
+            stacklevel=4,
+        )
     told(0.1)
     chosen = choose_penalties(hold(rows, divided, scale))
     told(0.5)

@@ -117,6 +117,17 @@ def test_a_copy_of_the_label_is_doubted(scores, copy):
     assert "Warning" not in said.stderr
 
 
+def test_a_constant_column_is_told_in_a_sentence(command, table, tmp_path):
+    table.assign(one=1.5).to_csv(tmp_path / "rows.csv", index=False)
+    said = command(
+        f"scores {tmp_path}/rows.csv --label diagnosis --features age,dose,one",
+        f"--out {tmp_path}/s.npy",
+    )
+    told = f"evenodds: column 'one' of {tmp_path}/rows.csv is constant, so it tells nothing of the"
+    assert (said.exit_code, said.stderr.startswith(told)) == (0, True), said.stderr
+    assert "Warning" not in said.stderr
+
+
 @pytest.mark.parametrize(
     ("hole", "what"), [("diagnosis", "drop the rows without a label."), ("age", "drop or fill")]
 )

@@ -164,6 +164,21 @@ def test_progress_is_told(data):
     assert told[-1] == 1
 
 
+@pytest.mark.parametrize(
+    ("n_constant", "message"),
+    [
+        (1, "column 8 of X is constant, so it tells nothing of the labels: leave it out."),
+        (2, "columns 8, 9 of X never vary, so they tell nothing of the labels: leave them out."),
+    ],
+)
+def test_constant_columns_are_told_and_change_nothing(data, n_constant, message):
+    X, y = data
+    more = np.column_stack([X, np.full((len(X), n_constant), 1.5)])
+    with pytest.warns(eo.EvenoddsWarning, match=f"^{message}$"):
+        scores = eo.out_of_fold_scores(more, y)
+    np.testing.assert_allclose(scores, eo.out_of_fold_scores(X, y), atol=1e-7)
+
+
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(max_iter=10_000)])
 def test_a_copy_of_the_label_among_the_features_is_doubted(data, estimator):
     X, y = data
