@@ -55,6 +55,8 @@ SLOW = 0.5
 ROUGHLY, FEW_COLUMNS = 0.03, 40
 
 MOST_FOLDS = 100
+# About its mean, a constant column's spread is rounding of rounding; ids of 10^15 have far more.
+CONSTANT = 1e-15
 # No model tells labels apart so well, unless a feature knows them: a few flips forbid it.
 TOO_GOOD = 0.999
 
@@ -122,7 +124,7 @@ class _Moments:
         """Return how to make features comparable, and the columns that are constant."""
         means = self.sums / self.weight
         spreads = np.sqrt(np.maximum(self.squares / self.weight - means**2, 0))
-        constant = spreads <= 1e-12 * np.maximum(np.abs(means + self.about), 1e-300)
+        constant = spreads <= CONSTANT * np.maximum(np.abs(means + self.about), 1e-300)
         scale = Scale(means + self.about, np.where(constant, 1.0, spreads))
         return scale, np.flatnonzero(constant)
 

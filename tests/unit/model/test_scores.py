@@ -179,6 +179,13 @@ def test_constant_columns_are_told_and_change_nothing(data, n_constant, message)
     np.testing.assert_allclose(scores, eo.out_of_fold_scores(X, y), atol=1e-7)
 
 
+def test_long_ids_are_no_constant(data):
+    X, y = data
+    scores = eo.out_of_fold_scores(np.column_stack([X, 1e15 + np.arange(len(X))]), y)
+    same = eo.out_of_fold_scores(np.column_stack([X, np.arange(len(X))]), y)
+    np.testing.assert_allclose(scores, same, atol=1e-3)
+
+
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(max_iter=10_000)])
 def test_a_copy_of_the_label_among_the_features_is_doubted(data, estimator):
     X, y = data
