@@ -18,7 +18,7 @@ from evenodds.cli import (
     test,
 )
 from evenodds.cli.options import PanelledCommand
-from evenodds.cli.output import BAD_INPUT, INTERRUPTED, prepare_streams, tell
+from evenodds.cli.output import BAD_INPUT, INTERRUPTED, let_go_of, prepare_streams, tell
 from evenodds.cli.study import study
 from evenodds.errors import shortened
 from evenodds.interrupts import unwinding_when_ended
@@ -98,14 +98,22 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 def run() -> None:
     """Run the command line; a slip in its options gets one sentence, as bad data does."""
     prepare_streams()
+    code: Any = 0
     try:
         with unwinding_when_ended():
             code = app(prog_name="evenodds", standalone_mode=False)
+        sys.stdout.flush()
     except UsageError as slip:
         _explain(slip)
         code = BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
+    except BrokenPipeError:
+        let_go_of(sys.stdout)
+    except OSError as error:  # of help and the version; commands have a guard of their own
+        let_go_of(sys.stdout)
+        tell(f"evenodds: {error.strerror}.")
+        code = BAD_INPUT
     raise SystemExit(code or 0)
 
 

@@ -13,6 +13,7 @@ import math
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from evenodds.cli.options import ShownOptions
-from evenodds.errors import EvenoddsError, InputError, shortened
+from evenodds.errors import EvenoddsError, EvenoddsWarning, InputError, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +59,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             for name, record in records.items():
                 own = {part.name: given.pop(part.name) for part in fields(record)}
                 given[name] = record(**own)
-            command(**given)
+            with telling_warnings():
+                command(**given)
             sys.stdout.flush()
         except EvenoddsError as error:
             _fail(f"evenodds: {error}", BAD_INPUT)
@@ -114,6 +116,22 @@ def tell(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
     except OSError:
         let_go_of(sys.stderr)
+
+
+@contextmanager
+def telling_warnings() -> Iterator[None]:
+    """Say warnings of this package as sentences, without the place in the code."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, EvenoddsWarning):
+            tell(f"evenodds: {message}")
+        else:
+            usual(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        usual, warnings.showwarning = warnings.showwarning, show
+        warnings.simplefilter("always", EvenoddsWarning)
+        yield
 
 
 def let_go_of(stream: TextIO) -> None:

@@ -28,7 +28,7 @@ from evenodds.inference.looks import look_reached
 from evenodds.inference.multiclass.confusion import confusion_test
 from evenodds.inference.multiclass.confusion_strata import StratifiedConfusionResult
 from evenodds.inference.results import Diagnostic
-from evenodds.model.scores import MOST_FOLDS, score_rows
+from evenodds.model.scores import MOST_FOLDS, area_under_curve, score_rows
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.base import Block, Rows, refuse_missing
 from evenodds.rows.labels import Classes, distinct_labels, read_classes
@@ -94,11 +94,12 @@ def make_scores(
 
 def _summary(rows: Rows, scores: FloatArray, folds: int) -> list[str]:
     """Say what was scored, and how well the scores tell the given labels apart."""
-    area, error = area_under_curve(rows, scores)
+    area, error = area_and_error(rows, scores)
     lines = [
         f"{rows.n_rows:,} rows scored in {folds} folds, each by a curve that has not seen its "
-        f"label. Out of fold, a row labelled {rows.positive!r} scores above one labelled "
-        f"{rows.negative!r} with probability {area:.3f} (AUC)."
+        f"label, from {join_quoted(_sources(rows))}. Out of fold, a row labelled "
+        f"{rows.positive!r} scores above one labelled {rows.negative!r} with probability "
+        f"{area:.3f} (AUC)."
     ]
     if area < max(POOR, 0.5 + ERRORS * error):
         lines.append(
@@ -106,6 +107,11 @@ def _summary(rows: Rows, scores: FloatArray, folds: int) -> list[str]:
             "that finds large differences only: add features, or score the rows by another model."
         )
     return lines
+
+
+def _sources(rows: Rows) -> tuple[str, ...]:
+    """Return the columns that features are made of."""
+    return rows.feature_names or () if rows.encoding is None else rows.encoding.columns
 
 
 class _Given:
@@ -122,20 +128,16 @@ class _Given:
         self.parts += other.parts
 
 
-def area_under_curve(rows: Rows, scores: FloatArray) -> tuple[float, float]:
+def area_and_error(rows: Rows, scores: FloatArray) -> tuple[float, float]:
     """Return how often a positive row scores above a negative one, and its error by chance."""
     labels, weights = np.empty(len(scores)), np.ones(len(scores))
     for start, part, weight in rows.sum_over_rows(_Given()).parts:
         labels[start : start + len(part)] = part
         if weight is not None:
             weights[start : start + len(part)] = weight
-    place = np.unique(scores, return_inverse=True)[1]
-    positive = np.bincount(place, weights * labels)
-    negative = np.bincount(place, weights * (1 - labels))
-    above = float(positive @ (np.cumsum(negative) - negative / 2))
     n_positive, n_negative = int(labels.sum()), int(len(labels) - labels.sum())
     error = float(np.sqrt((len(labels) + 1) / (12 * n_positive * n_negative)))
-    return above / float(positive.sum() * negative.sum()), error
+    return area_under_curve(scores, labels, weights), error
 
 
 def read_scores_file(path: Path) -> FloatArray:
@@ -319,6 +321,7 @@ def read_scored(
     reading = Reading.of(parts, {"features": (column,), "positive": rows.positive})
     reading.needed(tuple(held.column_names), opened.name)
     made = read_table(hold(held, opened.name, opened.counted), reading)
+    made.advice_on_missing = ""  # these commands cannot drop rows: scores go by their order
     refuse_missing(made)
     return ScoredRows(table, made.to_memory(), made.positive, made.negative, opened.name)
 

@@ -1,6 +1,7 @@
 """What a test returns: numbers, a table of z, and things to doubt; never the rows."""
 
 import math
+import os
 import platform
 from dataclasses import dataclass, field, fields, is_dataclass
 from types import UnionType
@@ -125,6 +126,8 @@ class Result:
         InputError
             If the file cannot be written.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"path is {path!r} but must name the file to write, as report.html.")
         page: Path = _presented(self, "page", path, name, significance=significance, margin=margin)
         return page
 

@@ -6,6 +6,7 @@ the others by curves that saw neither. All of it is sums over rows, so files lar
 are scored like arrays. Sums of folds are differences of sums: one pass serves every fold.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.errors import ConvergenceError, InputError, MissingExtraError
+from evenodds.errors import ConvergenceError, EvenoddsWarning, InputError, MissingExtraError
 from evenodds.model.penalties import (
     Choice,
     Division,
@@ -54,6 +55,10 @@ SLOW = 0.5
 ROUGHLY, FEW_COLUMNS = 0.03, 40
 
 MOST_FOLDS = 100
+# About its mean, a constant column's spread is rounding of rounding; ids of 10^15 have far more.
+CONSTANT = 1e-15
+# No model tells labels apart so well, unless a feature knows them: a few flips forbid it.
+TOO_GOOD = 0.999
 
 Progress = Callable[[float], None]
 
@@ -115,11 +120,13 @@ class _Moments:
         self.sums += other.sums
         self.squares += other.squares
 
-    def scale(self) -> Scale:
+    def scale(self) -> tuple[Scale, NDArray[np.intp]]:
+        """Return how to make features comparable, and the columns that are constant."""
         means = self.sums / self.weight
         spreads = np.sqrt(np.maximum(self.squares / self.weight - means**2, 0))
-        constant = spreads <= 1e-12 * np.maximum(np.abs(means + self.about), 1e-300)
-        return Scale(means + self.about, np.where(constant, 1.0, spreads))
+        constant = spreads <= CONSTANT * np.maximum(np.abs(means + self.about), 1e-300)
+        scale = Scale(means + self.about, np.where(constant, 1.0, spreads))
+        return scale, np.flatnonzero(constant)
 
 
 class _FoldScores(Sums):
@@ -222,7 +229,17 @@ def ridge_scores(rows: Rows, folds: Folds, progress: Progress | None = None) -> 
     first = rows.sum_over_rows(_Moments(np.zeros(rows.n_features)))
     if not np.isfinite(first.sums).all():
         refuse_missing(rows)
-    scale = rows.sum_over_rows(_Moments(first.sums / first.weight)).scale()
+    scale, constant = rows.sum_over_rows(_Moments(first.sums / first.weight)).scale()
+    if len(constant):
+        warnings.warn(
+            f"{rows.columns(constant.tolist())} of {rows.called} never vary, so they tell nothing "
+            "of the labels: leave them out."
+            if len(constant) > 1
+            else f"{rows.column(constant[0])} of {rows.called} is constant, so it tells nothing of "
+            "the labels: leave it out.",
+            EvenoddsWarning,
+            stacklevel=4,
+        )
     told(0.1)
     chosen = choose_penalties(hold(rows, divided, scale))
     told(0.5)
@@ -365,6 +382,11 @@ def estimator_scores(
             "scores of a scikit-learn estimator need the 'sklearn' extra: install "
             "evenodds[sklearn], or leave estimator out."
         ) from None
+    if isinstance(estimator, type):
+        raise InputError(
+            f"estimator is the class {estimator.__name__}: give an instance, as "
+            f"{estimator.__name__}()."
+        )
     if not hasattr(estimator, "predict_proba"):
         raise InputError(
             f"{type(estimator).__name__} has no predict_proba: give a classifier that states "
@@ -431,6 +453,11 @@ def out_of_fold_scores(
     InputError
         If a label or the groups cannot be spread over the folds, or data are missing.
 
+    Warns
+    -----
+    EvenoddsWarning
+        If the scores tell the labels apart so well that a feature must have been told them.
+
     See Also
     --------
     choose_cases : The rows to judge, drawn along these scores.
@@ -471,15 +498,47 @@ def out_of_fold_scores(
         raise InputError(f"groups has {len(ids):,} values but y has {len(labels):,} labels.")
     table = of_hugging_face(X)
     X = X if table is X else table.to_pandas()  # which every scikit-learn can index
-    return estimator_scores(estimator, X, labels, _divided(labels, ids, n_folds, rng), progress)
+    folded = _divided(labels, ids, n_folds, rng)
+    values = estimator_scores(estimator, X, labels, folded, progress)
+    _warn_if_too_good(labels, values, stacklevel=3)
+    return values
 
 
 def score_rows(
     rows: Rows, n_folds: int, rng: np.random.Generator, progress: Progress | None = None
 ) -> FloatArray:
     """Return the out-of-fold probability of the positive label for each row, by our own model."""
-    known = rows.sum_over_rows(_Known()).ordered()
-    return ridge_scores(rows, _divided(*known, n_folds, rng), progress)
+    labels, groups = rows.sum_over_rows(_Known()).ordered()
+    values = ridge_scores(rows, _divided(labels, groups, n_folds, rng), progress)
+    _warn_if_too_good(labels, values, stacklevel=4)
+    return values
+
+
+def _warn_if_too_good(labels: NDArray[np.bool_], scores: FloatArray, *, stacklevel: int) -> None:
+    """Warn of scores that only a copy of the label could give."""
+    area = area_under_curve(scores, labels)
+    if area > TOO_GOOD:
+        warnings.warn(
+            f"the scores tell the given labels apart almost perfectly (AUC {area:.4f}), so a "
+            "feature may be a copy of the label, or be made from it: leave such a feature out, "
+            "for along these scores no flip can be found.",
+            EvenoddsWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def area_under_curve(
+    scores: FloatArray, labels: NDArray[Any], weights: FloatArray | None = None
+) -> float:
+    """Return how often a positive row scores above a negative one, ties counted half."""
+    counts = np.ones(len(scores)) if weights is None else weights
+    order = np.argsort(scores)
+    ranked, positive = scores[order], (counts * labels)[order]
+    starts = np.flatnonzero(np.append(True, ranked[1:] > ranked[:-1]))
+    above = np.add.reduceat(positive, starts)
+    below = np.add.reduceat(counts[order] - positive, starts)
+    pairs = float(above @ (np.cumsum(below) - below / 2))
+    return pairs / float(above.sum() * below.sum())
 
 
 class _Known:

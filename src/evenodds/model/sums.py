@@ -423,8 +423,8 @@ def without_chance(products: Any, n_rows: int) -> Any:
     would show too (Schaefer and Strimmer 2005, Stat. Appl. Genet. Mol. Biol. 4, 32).
     """
     variances = products.diagonal()
-    by_variance = products / variances
-    n_columns = len(variances)
+    by_variance = products / (variances + (variances <= 0))  # of a constant column 0
+    n_columns = int((variances > 0).sum())
     squares = float((by_variance * by_variance.T).sum()) - n_columns
     by_chance = n_columns * (n_columns - 1) / n_rows
     kept = max(1 - by_chance / max(squares, by_chance, 1e-300), 0.0)

@@ -17,7 +17,7 @@ from evenodds.inference.line.line_test import DEFAULT_SHARED_TOLERANCE
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
-from evenodds.planning.power import fewest, harder_asymmetry, leaning
+from evenodds.planning.power import check_findable, fewest, harder_asymmetry, leaning
 from evenodds.rows.labels import read_labels
 from evenodds.validation import FloatArray, check_between, check_whole
 
@@ -252,6 +252,7 @@ def _worked_out(
         return n_cases, _harder(question, n_cases, power, rate)
     if n_cases is not None:
         return n_cases, noise
+    check_findable(noise, question.alternative)
 
     def enough(number: int) -> bool:
         return bool(question.power(noise, number) >= power)

@@ -104,19 +104,19 @@ def _refuse_many(source: str, name: str, levels: set[str]) -> None:
 
 def _refuse_numbers(source: str, name: str, levels: set[str]) -> None:
     """Refuse numbers that were read as text, since one column a number is never meant."""
-    grouped = sorted(level for level in levels if GROUPED.fullmatch(level))
-    if grouped:
-        raise InputError(
-            f"column {name!r} of {source} holds numbers with separators, such as "
-            f"{grouped[0]!r}: write them without, with a point before decimals."
-        )
     plain = {level for level in levels if NUMBER.fullmatch(level)}
-    others = sorted(levels - plain)
-    if others and len(plain) > len(others):
+    grouped = sorted(level for level in levels - plain if GROUPED.fullmatch(level))
+    others = sorted(levels - plain - {*grouped})
+    if others and len(plain) + len(grouped) > len(others):
         raise InputError(
             f"column {name!r} of {source} holds text such as {others[0]!r} among numbers: "
             "leave the cell empty if the value is missing, leave the column out, or name it as a "
             f"category in a formula (C({name}))."
+        )
+    if grouped:
+        raise InputError(
+            f"column {name!r} of {source} holds numbers with separators, such as "
+            f"{grouped[0]!r}: write them without, with a point before decimals."
         )
 
 

@@ -358,15 +358,21 @@ class FormulaText:
 
     def columns(self, names: Sequence[str], source: str) -> tuple[str, ...]:
         """Return the columns of a table that the right-hand side reads, in the table's order."""
-        used = {name for code in self._codes() for name in code.columns}
+        used = self._used()
         for name in sorted(used):
             check_column(name, names, source)
         found = tuple(name for name in names if name in used)
-        if self.label in found:
-            raise InputError(f"formula {self.text!r} has the label on both sides.")
         if not found:
             raise InputError(f"formula {self.text!r} uses no column of {source}.")
         return found
+
+    def refuse_label(self, *labels: Any) -> None:
+        """Refuse a right-hand side that uses the label, which would explain itself."""
+        for name in self._used().intersection(one for one in labels if isinstance(one, str)):
+            raise InputError(
+                f"formula {self.text!r} has the label {name!r} among its features: a label would "
+                "explain itself, so take it out on the right."
+            )
 
     def categories(self, names: Sequence[str]) -> frozenset[str]:
         """Return the columns whose values are levels, by C()."""
@@ -410,6 +416,10 @@ class FormulaText:
         if hasattr(formula, "rhs"):
             return getattr(formula, "lhs", None), formula.rhs
         return None, formula
+
+    def _used(self) -> set[str]:
+        """Return the names that the right-hand side uses."""
+        return {name for code in self._codes() for name in code.columns}
 
     def _codes(self) -> Iterator[Code]:
         for term in self.parsed():

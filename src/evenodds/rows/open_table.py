@@ -202,6 +202,10 @@ def _no_room(error: OSError) -> InputError:
 BLOCK_BYTES = 1024 * 1024
 LONGEST_HEADER = 16 * 1024 * 1024
 MOST_COLUMNS = 20_000
+# How files begin that have two bytes a letter; bytes that no text has; and how many are looked at.
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+LOOKED_AT = 4096
 # A line end by itself, outside of quotes.
 BARE_RETURN = re.compile(rb'^(?:[^"\r]|"[^"]*"|\r(?=\n))*+\r')
 # How the reader says which value does not fit the type of its column.
@@ -234,7 +238,10 @@ class TextFile:
     def names(self) -> tuple[str, ...]:
         """Read the header; refuse one that cannot be what was meant."""
         with self.stamp.guarding(self.kind), self.stamp.path.open("rb") as file:
+            beginning = file.read(LOOKED_AT)
+            file.seek(0)
             line = _first_line(file)
+        self._refuse_no_text(beginning, line)
         if not line.strip():
             raise InputError(f"{self.name} cannot be read as {self.kind}: Empty, without a header.")
         if len(line) >= LONGEST_HEADER or line.count(self.delimiter.encode()) >= MOST_COLUMNS:
@@ -293,6 +300,18 @@ class TextFile:
                 if whole.num_rows:
                     value = whole.column(0)[0].as_py()
                     raise MisfitError(self, self.names().index(name), None, ROUNDED, value)
+
+    def _refuse_no_text(self, beginning: bytes, header: bytes) -> None:
+        """Refuse two or four bytes a letter, and what is no text at all."""
+        letters, zeros = beginning.replace(b"\0", b""), beginning.count(b"\0")
+        plain = letters and not CONTROL.search(letters)  # which UTF-16 writes with a zero each
+        if beginning.startswith(UTF_16) or (plain and zeros >= len(letters) - 1 > 0):
+            raise InputError(f"{self.name} is text in UTF-16: save it as {self.kind} in UTF-8.")
+        if zeros or CONTROL.search(header):
+            raise InputError(
+                f"{self.name} is no text table: it holds bytes that text has not. Export the table "
+                "as .csv in UTF-8, or name the file by what it is, such as .parquet."
+            )
 
     def _refuse_other_separator(self, names: tuple[str, ...]) -> None:
         others = [mark for mark in SEPARATORS if mark != self.delimiter and mark in names[0]]
@@ -460,9 +479,23 @@ def text_files(paths: Iterable[Path]) -> list[TextFile]:
 
 
 def paths_of(source: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Return the files behind a path, a folder, a glob or a list of any of these."""
+    """Return the files behind a path, a folder, a glob or a list of any of these, each once."""
+    paths = _paths_behind(source)
+    first: dict[Path, Path] = {}
+    for path in paths:
+        known = first.setdefault(path.resolve(), path)
+        if known is not path:
+            alias = "" if known == path else f", once as {known}"
+            raise InputError(
+                f"{path} is given twice{alias}, which would count its rows twice: name each file "
+                "once."
+            )
+    return paths
+
+
+def _paths_behind(source: str | Path | Iterable[str | Path]) -> list[Path]:
     if not isinstance(source, (str, Path)):
-        paths = [path for each in source for path in paths_of(each)]
+        paths = [path for each in source for path in _paths_behind(each)]
         if not paths:
             raise InputError("the list of files is empty: name at least one.")
         return paths

@@ -46,7 +46,7 @@ def read_data(
     features: tuple[str, ...] | None = None,
     formula: str | None = None,
     probabilities: str | None = None,
-    missing: Missing = "refuse",
+    missing: Missing | None = None,
     anchor: str | None = None,
     true: str | None = None,
     on_workers: bool = False,
@@ -69,8 +69,9 @@ def read_data(
         Columns that are features; default all that play no other part.
     formula, probabilities : str, optional
         How columns become features.
-    missing : {"refuse", "drop"}
-        What to do with rows that lack a value.
+    missing : {"refuse", "drop"}, optional
+        What to do with rows that lack a value. None: they are refused, without the advice to ask
+        for "drop", which the caller does not offer.
     anchor, true : str, optional
         Columns that mark anchors, which are left out, and that hold looked-up labels.
     on_workers : bool
@@ -80,7 +81,8 @@ def read_data(
     called : str
         What messages call data that is held in memory.
     """
-    check_choice(missing, "missing", get_args(Missing))
+    if missing is not None:
+        check_choice(missing, "missing", get_args(Missing))
     refuse_several(features, formula, probabilities)
     parsed = None if formula is None else FormulaText(formula)
     label = None if parsed is None else parsed.label
@@ -90,8 +92,9 @@ def read_data(
         (X,) = X
     if is_npy(X) and (is_npy(y) or not isinstance(y, str)):
         X, y = map_npy(Path(X)), map_npy(Path(y)) if is_npy(y) else y
-    if parsed is not None and not isinstance(y, str):
-        parsed = parsed.without_label()
+    if parsed is not None:
+        parsed.refuse_label(label, y if isinstance(y, str) else getattr(y, "name", None))
+        parsed = parsed if isinstance(y, str) else parsed.without_label()
     parts = {"y": y, "sample_weight": sample_weight, "groups": groups}
     check_same_order(**{called: X}, **parts)
     how = {
@@ -113,6 +116,8 @@ def read_data(
     rows.label_names = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
     rows.role_names = (*rows.role_names, *([] if true is None else [true]))
     rows.features_chosen = any(how[way] is not None for way in WAYS)
+    if missing is None:
+        rows.advice_on_missing = ""
     return rows if device is None else to_device(rows, device)
 
 
@@ -238,6 +243,8 @@ def read_class_rows(
             part if isinstance(part, str) else None for part in (sample_weight, groups)
         )
         Columns(label=y, weight=weight, group=group)  # which refuses a label with another part
+        if formula is not None:
+            FormulaText(formula).refuse_label(y)
         labels, label = f"column {y!r}", y
         X, y = _taken_out(X, y, called)
     elif is_npy(y):

@@ -266,6 +266,7 @@ def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple
     """
     _check_kinds(table, columns)
     facts = table.surveyed(Facts(columns, selection))
+    or_drop = "" if columns.missing is None else table.advice_on_missing
     for name, advice in (
         (columns.label, "drop the rows without a label"),
         (columns.weight, "give every row its weight"),
@@ -275,7 +276,7 @@ def learn_roles(table: Table, columns: "Reading", selection: Selection) -> tuple
             first, count = facts.missing[name]
             raise InputError(
                 f"column {name!r} has {counted(count, 'missing value')}, the first "
-                f"in {table.place(first)}: {advice}{table.advice_on_missing}."
+                f"in {table.place(first)}: {advice}{or_drop}."
             )
     if facts.wrong_weight is not None:
         row, value = facts.wrong_weight
@@ -353,7 +354,7 @@ class Reading(Columns):
     formula: FormulaText | None = None
     probabilities: str | None = None
     positive: Any = None
-    missing: Missing = "refuse"
+    missing: Missing | None = None  # None: nobody can ask for "drop"
 
     @classmethod
     def of(cls, names: dict[str, str | None], how: dict[str, Any]) -> "Reading":

@@ -123,6 +123,12 @@ MESSES = {
         lambda lines: joined(HEADER, [f'"1.234,{i:02}",{x}' for i, x in enumerate(short(lines))]),
         "column 'age' of {path} holds numbers with separators, such as '1.234,00'",
     ),
+    "a question mark among decimals": (
+        lambda lines: joined(
+            HEADER, [f"{'?' if i == 1 else f'-0.{i:03}'},{x}" for i, x in enumerate(short(lines))]
+        ),
+        "column 'age' of {path} holds text such as '?' among numbers: leave the cell empty if",
+    ),
     "text among numbers": (
         lambda lines: joined(HEADER, changed(lines, 60, 0, "unknown")),
         "column 'age' of {path} holds text such as 'unknown' among numbers: leave the cell empty",

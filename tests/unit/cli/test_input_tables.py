@@ -70,6 +70,7 @@ def test_files_with_other_columns_are_refused(command, folder, anchors, tmp_path
         ("'{folder}/*.parquet'", "no file matches {folder}/*.parquet."),
         ("{folder}/0.csv {folder}/rows.parquet", "there is no file {folder}/rows.parquet."),
         ("{folder}/0.csv {files}/rows.parquet", "holds files of different kinds ('.csv' and '.pa"),
+        ("{folder}/0.csv {folder}", "{folder}/0.csv is given twice, which would count its rows"),
     ],
 )
 def test_files_that_make_no_table_are_refused(command, folder, files, anchors, source, text):

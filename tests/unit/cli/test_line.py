@@ -299,6 +299,21 @@ def test_a_draw_that_is_not_beside_the_sheet_must_be_named(filled, line, world, 
     assert "cannot be read as cases" in line(path, "--cases", world / "rows.csv").stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ('{"rows": ' + "9" * 5000 + "}", "a number of thousands of digits"),
+    ],
+)
+def test_json_that_python_cannot_read_gets_one_sentence(filled, line, tmp_path, content, what):
+    path = tmp_path / "odd.json"
+    path.write_text(content)
+    found = line(filled(), "--cases", path)
+    assert (found.exit_code, what in " ".join(found.stderr.split())) == (2, True)
+    assert line(path).exit_code == 2
+
+
 def test_the_draw_is_no_file_of_answers(line, world, sheet):
     assert "holds cases and no answers" in line(world / "cases.json").stderr
 

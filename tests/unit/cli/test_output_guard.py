@@ -1,5 +1,7 @@
 """Exceptions become exit codes, each with its own message."""
 
+import warnings
+
 import pytest
 import typer
 
@@ -56,3 +58,12 @@ def test_our_own_bug_is_shown_in_full_on_request(monkeypatch):
     monkeypatch.setenv("EVENODDS_DEBUG", "1")
     with pytest.raises(RuntimeError, match="oops"):
         raising(RuntimeError("oops"))()
+
+
+def test_a_warning_of_ours_is_a_sentence(capsys):
+    @guarded
+    def command():
+        warnings.warn("interrupted after 3 runs.", eo.ImprecisionWarning, stacklevel=1)
+
+    command()
+    assert capsys.readouterr() == ("", "evenodds: interrupted after 3 runs.\n")

@@ -35,6 +35,9 @@ def run(line, redirected="", **environment):
         (USAGE, "<&- >&- 2>&-", 2),
         (GOOD, "<&- >&- 2>&-", 0),
         (GOOD, ">/dev/full", 2),
+        ("-h", ">/dev/full", 2),
+        ("test -h", ">/dev/full", 2),
+        ("--version", ">/dev/full", 2),
         (f"{GOOD} --gate reject", ">&-", 1),
         ("test - --label y --method joint", "<&-", 2),
     ],
@@ -71,6 +74,26 @@ def test_a_link_a_pipe_and_a_device_are_written_to(tmp_path):
     assert b"</html>" in run(f"{GOOD} --report /dev/stdout", "| cat").stdout
     assert run(f"{GOOD} --report /dev/null").returncode == 0
     assert not os.path.isfile(os.devnull)
+
+
+@pytest.mark.parametrize("line", ["-h", "--version"])
+def test_help_that_cannot_be_written_gets_one_sentence(line):
+    assert run(line, ">/dev/full").stderr == b"evenodds: No space left on device.\n"
+
+
+def test_an_interrupt_while_the_command_loads_gets_one_sentence():
+    """Half of the first second is spent there."""
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *others):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from evenodds.__main__ import run\n"
+        "run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, b"evenodds: interrupted.\n")
 
 
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import evenodds as eo
-from evenodds.cli.scored import area_under_curve
+from evenodds.cli.scored import area_and_error
 from evenodds.rows.read import read_data
 
 
@@ -48,6 +48,7 @@ def test_the_summary_says_what_was_scored_and_what_comes_next(scores, files):
     assert (
         f"Next: evenodds elicit {files}/rows.csv --label diagnosis --scores {path}" in said.stdout
     )
+    assert "from 'age' and 'dose'." in said.stdout
     assert said.stderr == f"wrote {path}\n"
 
 
@@ -75,7 +76,7 @@ def test_the_area_counts_pairs_and_ties_with_their_weights():
         for b, v in zip(values[labels == 0], weights[labels == 0], strict=True)
     ]
     by_hand = sum(w * above for w, above in pairs) / sum(w for w, _ in pairs)
-    assert area_under_curve(rows, values)[0] == pytest.approx(by_hand)
+    assert area_and_error(rows, values)[0] == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,51 @@ def test_bad_input_gets_one_sentence_and_no_file(scores, changed, more, message)
     said, path = scores(*more, **changed)
     assert (said.exit_code, path.exists()) == (2, False)
     assert message in " ".join(said.stderr.split())
+
+
+@pytest.mark.parametrize("formula", ["diagnosis", "C(diagnosis) + age"])
+def test_the_label_is_no_feature(command, files, tmp_path, formula):
+    said = command(
+        f"scores {files}/rows.csv --label diagnosis --formula '{formula}' --out {tmp_path}/s.npy"
+    )
+    assert said.exit_code == 2
+    assert "has the label 'diagnosis' among its features" in " ".join(said.stderr.split())
+
+
+@pytest.mark.parametrize("copy", ["code", "diagnosis"])
+def test_a_copy_of_the_label_is_doubted(scores, copy):
+    label = {"code": "diagnosis", "diagnosis": "code"}[copy]
+    said, _ = scores(label=label, features=f"age,{copy}")
+    assert f"from 'age' and '{copy}'." in said.stdout
+    assert said.exit_code == 0
+    assert said.stderr.startswith("evenodds: the scores tell the given labels apart almost perfec")
+    assert "Warning" not in said.stderr
+
+
+def test_a_constant_column_is_told_in_a_sentence(command, table, tmp_path):
+    table.assign(one=1.5).to_csv(tmp_path / "rows.csv", index=False)
+    said = command(
+        f"scores {tmp_path}/rows.csv --label diagnosis --features age,dose,one",
+        f"--out {tmp_path}/s.npy",
+    )
+    told = f"evenodds: column 'one' of {tmp_path}/rows.csv is constant, so it tells nothing of the"
+    assert (said.exit_code, said.stderr.startswith(told)) == (0, True), said.stderr
+    assert "Warning" not in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("hole", "what"), [("diagnosis", "drop the rows without a label."), ("age", "drop or fill")]
+)
+def test_missing_values_get_advice_that_can_be_followed(command, table, tmp_path, hole, what):
+    """scores, cases and line have no --missing: scores go by the order of rows."""
+    holed = table.astype({hole: object})
+    holed.loc[3, hole] = None
+    holed.assign(score=0.5).to_csv(tmp_path / "rows.csv", index=False)
+    rows, ends = f"{tmp_path}/rows.csv --label diagnosis", f"--out {tmp_path}/out.csv"
+    for line in (f"scores {rows} --features age,dose", f"cases {rows} --scores age"):
+        said = command(line, ends)
+        assert (said.exit_code, what in " ".join(said.stderr.split())) == (2, True)
+        assert "missing=" not in said.stderr
 
 
 def test_the_data_are_not_overwritten(command, files):

@@ -173,3 +173,8 @@ def test_a_prior_test_survives_json_and_makes_a_page(tmp_path):
     page = result.report(tmp_path / "prior.html").read_text(encoding="utf-8")
     assert "25.0% should be" in page
     assert "Uniform noise is rejected" in result.summary(significance=0.9999)
+
+
+def test_a_page_needs_a_path():
+    with pytest.raises(eo.InputError, match="path is None but must name the file to write"):
+        eo.prior_test(22, 100, 0.25).report(None)

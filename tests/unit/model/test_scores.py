@@ -82,6 +82,7 @@ def test_hard_data_are_scored_as_from_scratch(shape):
     np.testing.assert_allclose(fits[1:, 1], scratch.coef_[0], atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:the scores tell the given labels apart")
 @pytest.mark.parametrize("seed", [17, 35])
 @pytest.mark.parametrize("shape", ["cauchy", "lognormal"])
 def test_columns_with_values_far_out_are_scored(shape, seed):
@@ -164,10 +165,41 @@ def test_progress_is_told(data):
 
 
 @pytest.mark.parametrize(
+    ("n_constant", "message"),
+    [
+        (1, "column 8 of X is constant, so it tells nothing of the labels: leave it out."),
+        (2, "columns 8, 9 of X never vary, so they tell nothing of the labels: leave them out."),
+    ],
+)
+def test_constant_columns_are_told_and_change_nothing(data, n_constant, message):
+    X, y = data
+    more = np.column_stack([X, np.full((len(X), n_constant), 1.5)])
+    with pytest.warns(eo.EvenoddsWarning, match=f"^{message}$"):
+        scores = eo.out_of_fold_scores(more, y)
+    np.testing.assert_allclose(scores, eo.out_of_fold_scores(X, y), atol=1e-7)
+
+
+def test_long_ids_are_no_constant(data):
+    X, y = data
+    scores = eo.out_of_fold_scores(np.column_stack([X, 1e15 + np.arange(len(X))]), y)
+    same = eo.out_of_fold_scores(np.column_stack([X, np.arange(len(X))]), y)
+    np.testing.assert_allclose(scores, same, atol=1e-3)
+
+
+@pytest.mark.parametrize("estimator", [None, LogisticRegression(max_iter=10_000)])
+def test_a_copy_of_the_label_among_the_features_is_doubted(data, estimator):
+    X, y = data
+    told = np.column_stack([X, 3 - 2 * y])
+    with pytest.warns(eo.EvenoddsWarning, match="a feature may be a copy of the label"):
+        eo.out_of_fold_scores(told, y, estimator=estimator)
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"folds": 1}, "folds is 1 but must be"),
         ({"estimator": object()}, "object has no predict_proba"),
+        ({"estimator": LogisticRegression}, "the class LogisticRegression: give an instance"),
         ({"groups": np.zeros(1200)}, "groups has one group only"),
         ({"groups": np.arange(1200) % 3}, "has 3 groups but 5 folds need at least one each"),
         (

@@ -73,6 +73,7 @@ def test_no_asymmetry_is_found_at_the_level(data):
         ({"n_cases": 60, "power": 1.2}, "power is 1.2"),
         ({"noise": eo.ClassConditionalNoise(0.1, 0.105), "power": 0.9}, "no number of cases reach"),
         ({"n_cases": 12, "power": 0.99, "rate": 0.45}, "no asymmetry is found"),
+        ({"noise": eo.UniformNoise(0.05), "power": 0.8}, "both flip rates are 0.05: there is no"),
         ({"n_cases": 60, "noise": NOISE, "dispersion": 2}, "dispersion is 2"),
     ],
 )

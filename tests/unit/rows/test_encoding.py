@@ -156,7 +156,11 @@ def test_odd_names_are_quoted_in_a_formula(data):
         ("I(age - age.mean())", "uses 'age.mean', which is neither a column nor allowed: a form"),
         ("log(agee)", "X has no column 'agee'; did you mean 'age'?"),
         ("log(y) ~ age", "has 'log(y)' on its left: put the name of the label column there"),
-        ("y ~ y + age", "formula 'y ~ y + age' has the label on both sides."),
+        (
+            "y ~ y + age",
+            "formula 'y ~ y + age' has the label 'y' among its features: a label would",
+        ),
+        ("C(y) + age", "formula 'C(y) + age' has the label 'y' among its features: a label would"),
         ("C(dose)", "column 'dose' of X holds more than 200 different numbers: too many for one"),
         ("poly(site, 2)", "term poly(site, 2) of the formula cannot be evaluated: could not"),
         ("log(age - 1000)", "X has 4000 missing values, the first in row 0, column 'log(age - 10"),
@@ -165,6 +169,18 @@ def test_odd_names_are_quoted_in_a_formula(data):
 def test_a_formula_that_cannot_be_used_is_refused(refused, data, formula, message):
     with refused(message):
         eo.fit_logistic(data, "y" if "~" not in formula else None, formula=formula)
+
+
+@pytest.mark.parametrize("formula", ["age + y", "y ~ age + y", "age:log1p(y)"])
+def test_labels_given_apart_are_no_features_of_a_formula(refused, data, formula):
+    with refused(f"formula {formula!r} has the label 'y' among its features"):
+        eo.fit_logistic(data, data["y"], formula=formula)
+
+
+def test_a_label_of_three_classes_is_no_feature_of_a_formula(refused, data):
+    several = data.assign(kind=[f"kind {row % 3}" for row in range(len(data))])
+    with refused("formula 'age + kind' has the label 'kind' among its features"):
+        eo.multiclass_test(several, "kind", {}, formula="age + kind")
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,46 @@ def test_an_empty_list_of_files_is_refused(refused):
         open_table([])
 
 
+TEXT = "age,y\n1,0\n2,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TEXT.encode("utf-16"), "rows.csv is text in UTF-16: save it as csv in UTF-8."),
+        (TEXT.encode("utf-16-be"), "rows.csv is text in UTF-16: save it as csv in UTF-8."),
+        (b"PK\x03\x04\x14;\x06\x08!\n", "rows.csv is no text table: it holds bytes that text has"),
+        (
+            b"\x89PNG\r\n\x1a\n\0\0\0;IHDR\0\0",
+            "rows.csv is no text table: it holds bytes that text",
+        ),
+    ],
+)
+def test_what_is_no_text_in_utf_8_is_refused(refused, tmp_path, content, message):
+    (tmp_path / "rows.csv").write_bytes(content)
+    with refused(message):
+        open_table(tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_text_in_utf_8_is_read(tmp_path, encoding):
+    (tmp_path / "rows.csv").write_bytes("größe,y\n1,0\n2,1\n".encode(encoding))
+    assert open_table(tmp_path / "rows.csv").names == ("größe", "y")
+
+
+def test_a_file_given_twice_is_refused(refused, tmp_path):
+    """Its rows would count twice: z went from -7.86 to -11.12."""
+    rows, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    rows.write_text("x,y\n1,0\n2,1\n")
+    link.symlink_to(rows)
+    for twice in ([rows, rows], [rows, f"{tmp_path}/r*.csv"]):
+        with refused(f"{rows} is given twice, which would count its rows twice: name each file"):
+            open_table(twice)
+    for twice in ([rows, link], tmp_path, f"{tmp_path}/*.csv"):
+        with refused(" is given twice, once as "):
+            open_table(twice)
+
+
 def test_teaching_rows_do_not_depend_on_batches(monkeypatch):
     monkeypatch.setattr("evenodds.rows.formula.TEACHING_ROWS", 100)
     data = pa.table({"a": np.random.default_rng(1).normal(size=5000)})

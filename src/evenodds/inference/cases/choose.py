@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenodds.errors import InputError
 from evenodds.inference.cases.line_fit import leverages
 from evenodds.inference.cases.record import (
+    FEWEST_ANSWERS,
     Cases,
     Ints,
     cut,
@@ -148,6 +149,8 @@ def choose_cases(
             )
         return _choose_by_class(values, given, wanted, n_strata, seed)
     edges = edges_of(values, wanted, n_strata)
+    if given is None:
+        _refuse_few(wanted, len(edges) + 1)
     strata = cut(values, edges)
     rng = np.random.default_rng(seed)
     weights = read_weights(sample_weight, len(values))
@@ -236,6 +239,17 @@ def _draw_by_stratum(strata: Ints, n_cases: int, rng: np.random.Generator) -> In
             f"{room}, half of their rows: ask for fewer cases or fewer strata."
         )
     return np.asarray(large[_draw_by_cell(strata[large], n_cases, rng, EQUALLY, part=2)])
+
+
+def _refuse_few(n_cases: int, n_strata: int) -> None:
+    """Refuse strata with fewer cases than a line needs answers."""
+    least, of_chances = FEWEST_ANSWERS["looked-up"], FEWEST_ANSWERS["probability"]
+    if n_cases < least * n_strata:
+        raise InputError(
+            f"n_cases is {n_cases} but a line through {n_strata} strata needs {least} looked-up "
+            f"truths or {of_chances} stated probabilities in each: give n_cases of at least "
+            f"{least * n_strata} or {of_chances * n_strata}, or fewer strata."
+        )
 
 
 def _fewest_rows(n_cases: int, n_strata: int) -> int:

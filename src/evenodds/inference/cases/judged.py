@@ -5,14 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
 from evenodds.files import whole_file
-from evenodds.inference.cases.record import Answers, Cases, check_answers
+from evenodds.inference.cases.record import (
+    FEWEST_ANSWERS,
+    Answers,
+    Cases,
+    check_answers,
+    read_json,
+)
 from evenodds.inference.looks import read_looks
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.labels import plain
@@ -34,7 +40,6 @@ KEYS = ("schema_version", "kind", "label", "negative", "positive", "weight", "sh
 PARTS = (*KEYS, "cases", "answers", "repeats")
 # Guesses dressed as truth: an expert who states probabilities states more than these.
 THREE_WAY = (0.0, 0.5, 1.0)
-FEWEST_ANSWERS_PER_STRATUM = {"probability": 5, "looked-up": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,10 +182,7 @@ class JudgedCases:
     @classmethod
     def read(cls, path: str | Path) -> "JudgedCases":
         """Read what `save`, or the page of ``evenodds elicit``, wrote."""
-        try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"{path} cannot be read as answers: {error}") from None
+        record = read_json(path, "answers")
         if isinstance(record, dict) and "edges" in record:
             raise InputError(
                 f"{path} holds cases and no answers: give the sheet of answers as --answers, and "
@@ -437,16 +439,10 @@ def _is_number(value: Any) -> bool:
 
 def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatArray:
     """Return what was stated of the first cases, a column an expert."""
-    try:
-        said = np.array(as_array(stated), dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("stated must hold numbers between 0 and 1, one a case.") from None
+    said = read_numbers(stated, "case")
     said = said[:, None] if said.ndim == 1 else said
     if said.ndim != 2 or len(said) > len(cases) or not said.size:
-        raise InputError(
-            f"stated has shape {said.shape} but there are {len(cases)} cases: give one value for "
-            "each, in the order of cases.rows, or a column for each expert."
-        )
+        _refuse_shape(said, cases)
     known = ~np.isnan(said)
     if (known[1:] & ~known[:-1]).any():
         expert = int((known[1:] & ~known[:-1]).any(axis=0).argmax())
@@ -467,8 +463,10 @@ def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatA
     # Strata too small to draw cases from are left out, and need none.
     drawn = np.unique(cases.strata)
     counts = np.bincount(cases.strata[: len(said)], minlength=cases.n_strata)[drawn]
-    fewest = FEWEST_ANSWERS_PER_STRATUM[answers]
+    fewest = FEWEST_ANSWERS[answers]
     if (counts < fewest).any():
+        if len(known) != said.shape[1] == len(cases):  # a row an expert
+            _refuse_shape(known, cases)
         raise InputError(
             f"stratum {drawn[counts.argmin()] + 1} of {cases.n_strata} has "
             f"{counted(counts.min(), 'answer')} and needs {fewest}: "
@@ -476,6 +474,24 @@ def read_statements(stated: ArrayLike, cases: Cases, answers: Answers) -> FloatA
         )
     refuse_other_kinds(said, answers)
     return np.asarray(said)
+
+
+def _refuse_shape(said: NDArray[Any], cases: Cases) -> NoReturn:
+    raise InputError(
+        f"stated has shape {said.shape} but there are {len(cases)} cases: give one value for "
+        "each, in the order of cases.rows, or a column for each expert."
+    )
+
+
+def read_numbers(stated: ArrayLike, of_what: str) -> FloatArray:
+    """Return what was stated as real numbers."""
+    try:
+        given = as_array(stated)
+        if given.dtype.kind != "c":
+            return np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"stated must hold numbers between 0 and 1, one a {of_what}.")
 
 
 def refuse_other_kinds(said: FloatArray, answers: Answers) -> None:

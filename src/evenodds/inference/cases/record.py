@@ -20,6 +20,9 @@ from evenodds.validation import FloatArray, as_array, check_choice, check_vector
 Answers = Literal["probability", "looked-up"]
 Ints = NDArray[np.intp]
 
+# A line needs so many answers in every stratum.
+FEWEST_ANSWERS: dict[Answers, int] = {"probability": 5, "looked-up": 3}
+
 SCHEMA_VERSION = 1
 
 
@@ -145,11 +148,7 @@ class Cases:
     @classmethod
     def read(cls, path: str | Path) -> "Cases":
         """Read a record that `save` wrote."""
-        try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InputError(f"{path} cannot be read as cases: {error}") from None
-        return cls.from_dict(record, str(path))
+        return cls.from_dict(read_json(path, "cases"), str(path))
 
     @classmethod
     def from_dict(cls, record: Any, name: str = "record") -> "Cases":
@@ -198,6 +197,19 @@ class Cases:
         )
 
 
+def read_json(path: str | Path, what: str) -> Any:
+    """Return what a file of JSON holds; `what` it should be is for the message."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        reason = str(error)
+    except RecursionError:
+        reason = "its lists are nested too deeply."
+    except ValueError:  # of Python's limit on whole numbers
+        reason = "it holds a number of thousands of digits."
+    raise InputError(f"{path} cannot be read as {what}: {reason}")
+
+
 def check_answers(value: Any, name: str = "answers") -> Answers:
     """Return a checked kind of answers."""
     kind: Answers = check_choice(value, name, get_args(Answers))  # type: ignore[assignment]
@@ -207,7 +219,13 @@ def check_answers(value: Any, name: str = "answers") -> Answers:
 def read_scores(scores: ArrayLike, *, lent: bool = False) -> FloatArray:
     """Return scores as probabilities, refusing what is none; no copy where they are only lent."""
     given = as_array(scores)
-    values = check_vector(given, "scores", np.size(given), "row", one_for_all=False, lent=lent)
+    if given.ndim == 2 and given.shape[1] == 2:
+        raise InputError(
+            "scores has two columns, one for each class as predict_proba gives them: give the "
+            "column of the positive class, as scores[:, 1]."
+        )
+    n_rows = len(given) if given.ndim else 1
+    values = check_vector(given, "scores", n_rows, "row", one_for_all=False, lent=lent)
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         raise InputError(

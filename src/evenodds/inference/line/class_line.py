@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from evenodds.errors import InputError
 from evenodds.inference.cases.counts import names_of_strata
-from evenodds.inference.cases.judged import read_statements
+from evenodds.inference.cases.judged import read_numbers, read_statements
 from evenodds.inference.cases.record import Cases, Ints
 from evenodds.inference.cases.strata import ALIKE, Strata
 from evenodds.inference.line.class_fit import ClassLine, ClassStrata
@@ -22,7 +22,7 @@ from evenodds.inference.multiplicity import holm
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import Diagnostic, versions_in_use
 from evenodds.rows.labels import Classes, read_classes
-from evenodds.validation import FloatArray, as_array, check_between, join_quoted
+from evenodds.validation import FloatArray, check_between, join_quoted
 
 # Chances of all classes may miss 1 by so much, and are then divided by their sum.
 ROUNDING = 0.01
@@ -197,10 +197,7 @@ def class_line(
 
 def _read_chances(stated: ArrayLike, cases: Cases, names: tuple[Any, ...]) -> FloatArray:
     """Return the chance of each class of the first cases, by expert: (cases, classes, experts)."""
-    try:
-        said = np.array(as_array(stated), dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("stated must hold numbers between 0 and 1, one a class.") from None
+    said = read_numbers(stated, "class")
     said = said[:, :, None] if said.ndim == 2 else said
     if said.ndim != 3 or said.shape[1] != len(names) or not said.size:
         raise InputError(

@@ -157,6 +157,11 @@ def line_test(
     >>> round(result.leading.asymmetry, 1)
     -0.2
     """
+    if not isinstance(cases, Cases):
+        raise InputError(
+            f"cases is of the type {type(cases).__name__}: give what choose_cases returned, or "
+            "Cases.read(path) of its file."
+        )
     kind = check_answers(answers)
     asked = check_alternative(alternative)
     tolerance = DEFAULT_SHARED_TOLERANCE[kind] if shared_tolerance is None else shared_tolerance

@@ -256,6 +256,25 @@ def test_what_cannot_be_drawn_by_label_is_refused(scores, given, settings, messa
         eo.choose_cases(scores, **{"given": given, **settings})
 
 
+def test_strata_have_the_cases_that_a_line_needs():
+    with pytest.raises(
+        eo.InputError, match=r"needs 3 looked-up truths or 5 stated prob.* 60 or 100"
+    ):
+        eo.choose_cases(np.random.default_rng(0).random(600), n_cases=12, n_strata=20)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((600, 2), r"scores has two columns, .* give the column of the positive class"),
+        ((600, 1), r"scores has shape \(600, 1\) but there are 600 rows"),
+    ],
+)
+def test_scores_in_columns_are_refused(shape, message):
+    with pytest.raises(eo.InputError, match=message):
+        eo.choose_cases(np.full(shape, 0.5))
+
+
 def test_strata_that_were_joined_still_keep_half_of_their_rows():
     """Fewer strata have more cases each: a small one at the end must not be judged as a whole."""
     rng = np.random.default_rng(4)

@@ -204,6 +204,8 @@ def test_the_verdict_names_its_assumption(found):
         ({"stated": np.full(60, 1.5)}, "stated is 1.5 for case 1 but must lie between"),
         ({"stated": np.full(61, 0.5)}, "but there are 60 cases"),
         ({"stated": ["a"] * 60}, "stated must hold numbers"),
+        ({"stated": np.linspace(0.1, 0.9, 60) + 0.1j}, "stated must hold numbers"),
+        ({"stated": np.tile(np.linspace(0.1, 0.9, 60), (2, 1))}, r"stated has shape \(2, 60\) but"),
         (
             {"stated": np.r_[np.nan, np.full(59, 0.4)]},
             "no answer for case 1 but",
@@ -221,6 +223,13 @@ def test_what_cannot_be_is_refused(world, change, message):
     given = {"y": y, "stated": stated, "answers": "probability", **change}
     with pytest.raises(eo.InputError, match=message):
         eo.line_test(scores, given.pop("y"), cases, given.pop("stated"), **given)
+
+
+@pytest.mark.parametrize("cases", [None, "cases.json", [1, 2]])
+def test_cases_are_a_draw(world, cases):
+    scores, y, _, stated, _ = world
+    with pytest.raises(eo.InputError, match=r"give what choose_cases returned, or Cases.read"):
+        eo.line_test(scores, y, cases, stated, answers="probability")
 
 
 def test_probabilities_are_no_truth(world):
