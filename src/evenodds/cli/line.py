@@ -24,9 +24,9 @@ evenodds cases patients.csv --label diagnosis --scores scores.csv --out sheet.cs
 evenodds cases patients.csv --label diagnosis --scores scores.csv --out few.csv --cases 30"""
 LINE_EXAMPLES = """\
 evenodds line patients.csv --label diagnosis --scores scores.csv \\
-    --answers answers.csv --kind probability
+    --answers judged.csv --kind probability
 evenodds line patients.csv --label diagnosis --scores scores.csv \\
-    --answers answers.csv --kind probability --report line.html --margin 0.2"""
+    --answers judged.csv --kind probability --report line.html --margin 0.2"""
 
 
 @guarded

@@ -396,6 +396,12 @@ class Wishes:
         outputs = Outputs(None, self.out) if self.along_score else Outputs(self.out, answers)
         if self.data.resolve() in {self.out.resolve(), outputs.answers.resolve()}:
             raise InputError(f"--out or --raw would overwrite {self.data}: name another file.")
+        written = [path for path in (outputs.anchors, outputs.answers) if path and path.exists()]
+        if written and not Store.has_begun(self.database):
+            raise InputError(
+                f"{written[0]} is there already, and no session of {self.database} wrote it: name "
+                "another file, or delete it."
+            )
         return outputs
 
     @property

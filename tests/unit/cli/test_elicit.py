@@ -148,3 +148,14 @@ def test_without_the_extra_it_says_what_to_install(plan):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "needs the 'web' extra: install evenodds[web]." in done.stderr
+
+
+@pytest.mark.parametrize("out", ["held.json", "held.csv"])
+def test_a_file_of_something_else_is_not_overwritten(command, files, tmp_path, out):
+    held = tmp_path / out
+    held.write_text("mine")
+    told = f"elicit {files}/plain.csv --label diagnosis --out {held} --export"
+    done = command(told)
+    assert done.exit_code == 2
+    assert f"{held} is there already, and no session of" in done.stderr
+    assert held.read_text() == "mine"
