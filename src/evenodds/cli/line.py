@@ -294,6 +294,11 @@ def run_line(
     several = isinstance(read, scored.ClassesScored)
     if several and alternative != "two-sided":
         raise InputError("every pair of classes is tested, both ways: leave --alternative out.")
+    if several and output.margin is not None:
+        raise InputError(
+            "--margin is for two classes, and there are three or more, whose pairs have an "
+            "asymmetry each: leave --margin and --gate equivalence out, and read the intervals."
+        )
     names = split_names(expert, "--expert")
     if judged is None:
         judged = scored.read_answers(read, answers, cases, kind, names)
