@@ -45,6 +45,9 @@ KINDS = (".parquet", ".csv", ".npy")
 SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
 # An AUC below this, or within so many standard errors of 1/2, is said to be poor.
 POOR, ERRORS = 0.6, 3.0
+# Two answers to one case that differ by more than this on average are doubted: two random numbers
+# differ by 1/3.
+FAR_APART = 0.3
 Judged = LineTestResult | AuditTestResult | ClassLineResult | StratifiedConfusionResult
 
 
@@ -553,5 +556,8 @@ def _notes(judged: JudgedCases) -> list[Diagnostic]:
             f"Judged twice: {counted(len(judged.repeats), 'case')}. The two answers differ by "
             f"{apart:.2f} on average."
         )
-        notes.append(Diagnostic(name="repeats", message=message, concern=False))
+        far = apart > FAR_APART
+        if far:
+            message += " Answers that change so much tell little of a case."
+        notes.append(Diagnostic(name="repeats", message=message, concern=far))
     return notes

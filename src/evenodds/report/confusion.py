@@ -1,6 +1,7 @@
 """What there is to say about the tests of a confusion matrix."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -235,7 +236,9 @@ def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
         result=result,
         view=view,
         question=PAIRS_QUESTION,
-        headline="These cases cannot tell." if blind else _pairs_headline(result, found),
+        headline=f"These cases cannot tell: {re.split('[:;]', result.withheld or '')[0]}."
+        if blind
+        else _pairs_headline(result, found),
         verdict=f"These cases cannot tell: {result.withheld}."
         if blind
         else f"{_pairs_verdict(result, found)} {TAKEN}",

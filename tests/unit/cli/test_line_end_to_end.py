@@ -122,6 +122,13 @@ def test_from_a_file_to_a_verdict(world, command, page, tmp_path):
     for option, message in refused.items():
         spoiled = command(test, option)
         assert (spoiled.exit_code, message in spoiled.stderr) == (2, True), spoiled.stderr
+    record = json.loads(answers.read_text())
+    for one in record["repeats"]:
+        one["stated"] = (one["stated"] + 0.5) % 1
+    answers.write_text(json.dumps(record))
+    changed = json.loads(command(test, "--format json").stdout)["diagnostics"][-1]
+    assert changed["concern"]
+    assert "differ by 0.50 on average. Answers that change so much tell" in changed["message"]
     other = command(test.replace(str(rows), str(folder / "reversed.csv")))
     assert (other.exit_code, "holds answers about other rows" in other.stderr) == (2, True)
 

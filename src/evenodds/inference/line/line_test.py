@@ -22,6 +22,7 @@ from evenodds.inference.cases.line_fit import (
 from evenodds.inference.cases.record import Answers, Cases, Ints, check_answers, count_labels
 from evenodds.inference.line.class_line import ClassLineResult, class_line
 from evenodds.inference.line.ladder import (
+    STEEPER,
     against_labels,
     ladder,
     of_one_fold,
@@ -335,13 +336,13 @@ def _result(
             "nothing of them; make a score that does"
         )
     elif seen_own_labels(strata):
-        z = math.nan
-        withheld = (
-            "labels follow the scores more steeply than the answers do, which no flips bring "
-            "about: the scores have seen the labels of their own rows (make them out of fold, with "
-            "out_of_fold_scores), or the answers shy away from 0 and 1"
-        )
-    elif against := against_labels(strata, rungs, labels.positive, labels.negative):
+        z, withheld = math.nan, STEEPER
+    elif against := against_labels(
+        strata,
+        misfit=off_the_line(rungs) is not None,
+        positive=repr(labels.positive),
+        other=repr(labels.negative),
+    ):
         z, withheld = math.nan, against
     elif slope <= 2 * LEAST_SLOPE:
         z = math.nan
