@@ -80,6 +80,24 @@ def test_numbers_by_keys_slider_and_typing(stating, page):
     assert problems == []
 
 
+def test_a_key_after_an_empty_answer_means_what_it_meant(stating, page):
+    address, server = stating
+    open_as(page, address, "Eve")
+    ready(page)
+    page.keyboard.press("4")
+    press(page, "Enter", 2)
+    page.keyboard.press("Enter")  # as after a key that came too soon
+    told = "No number yet: press a key, move the slider, or type one."
+    assert page.locator("#line").inner_text() == told
+    page.get_by_role("button", name="Next").click()
+    press(page, "Backspace", 1)
+    page.keyboard.press("Enter")
+    page.keyboard.press("7")
+    assert page.locator("#line").inner_text() == ""
+    press(page, "Enter", 2)
+    assert given(server, "Eve") == [70]
+
+
 def test_backspace_in_the_number_corrects_the_number(stating, page):
     address, server = stating
     open_as(page, address, "Bob")
