@@ -290,7 +290,9 @@ def run_line(
         )
         read_them, rows = scored.read_scored, replace(rows, positive=about.positive)
     shown = () if about is None else about.shown
-    read = read_them(data, label, scores, rows, shown=shown)
+    sheet = scored.read_sheet_shown(answers) if judged is None else None
+    beside = () if sheet is None else tuple(sheet.column_names)
+    read = read_them(data, label, scores, rows, shown=shown, if_there=beside)
     several = isinstance(read, scored.ClassesScored)
     if several and alternative != "two-sided":
         raise InputError("every pair of classes is tested, both ways: leave --alternative out.")
@@ -301,7 +303,7 @@ def run_line(
         )
     names = split_names(expert, "--expert")
     if judged is None:
-        judged = scored.read_answers(read, answers, cases, kind, names)
+        judged = scored.read_answers(read, answers, cases, kind, names, sheet)
     else:
         if about is not None:
             scored.refuse_other_options(about, answers, label=label)

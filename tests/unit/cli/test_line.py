@@ -372,3 +372,33 @@ def test_a_sheet_that_may_hold_answers_is_not_overwritten(cases):
     assert cases().exit_code == 0
     found = cases()
     assert (found.exit_code, "exists and may hold answers" in found.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["size", "age"])
+def test_a_sheet_with_one_column_sorted_alone_is_refused(filled, line, name):
+    path = filled()
+    table = pd.read_csv(path)
+    table[name] = np.sort(table[name])
+    table.to_csv(path, index=False)
+    found = line(path)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert f"shows {name!r} of row" in found.stderr
+    assert "give the data in the order they were drawn from" in " ".join(found.stderr.split())
+
+
+def test_data_sorted_since_the_draw_are_refused(world, filled, command, tmp_path):
+    pd.read_csv(world / "rows.csv").sort_values("size").to_csv(tmp_path / "rows.csv", index=False)
+    found = command(
+        f"line {tmp_path}/rows.csv --label scan --scores {world}/s.parquet --kind probability",
+        *("--answers", filled()),
+    )
+    assert (found.exit_code, "filled.csv shows 'size' of row" in found.stderr) == (2, True)
+
+
+def test_what_a_spreadsheet_does_to_values_is_not_refused(filled, line):
+    path = filled()
+    table = pd.read_csv(path)
+    table["size"] = [f"{value:.6g}" for value in table["size"]]
+    table["age"] = table["age"].round(2)
+    table.sort_values("age").to_csv(path, index=False)
+    assert line(path).exit_code == 0
