@@ -165,8 +165,8 @@ def run_cases(
         asked += ["--answers", str(out), "--kind", kind or "probability"]
     else:
         asked += ["--answers", f"EXPORT{suffix}", "--cases", str(record), "--kind", str(kind)]
-    either = " (or looked-up)" if kind is None and not several else ""
-    print(f"Next: evenodds line {shlex.join(asked)}{either}")
+    other = "\nWhere the truth was looked up, say --kind looked-up there."
+    print(f"Next: evenodds line {shlex.join(asked)}{'' if kind or several else other}")
 
 
 def _same_rows(rows: options.RowOptions) -> list[str]:

@@ -101,7 +101,10 @@ def test_the_sheet_shows_what_was_asked_for_and_hides_label_and_score(sheet):
     assert table["row"].tolist() == (draw.rows + 1).tolist()
     assert table["stated"].isna().all()
     assert f"60 rows drawn in {draw.n_strata} strata of the score." in said.stdout
-    assert "--kind probability (or looked-up)" in said.stdout
+    *_, following, other = said.stdout.splitlines()
+    assert following.startswith("Next: evenodds line ")
+    assert following.endswith("/cases.csv --kind probability")
+    assert other == "Where the truth was looked up, say --kind looked-up there."
 
 
 def test_the_command_line_gives_the_result_of_python(world, sheet, filled, line):
