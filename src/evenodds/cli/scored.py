@@ -74,15 +74,25 @@ def make_scores(
 
     Returns the label, what was scored, and how well the scores tell the given labels apart.
     """
-    rows = read_data(
-        data,
-        label,
-        features=features,
-        formula=formula,
-        positive=own.positive,
-        sample_weight=own.weight,
-        groups=own.group,
-    )
+    try:
+        rows = read_data(
+            data,
+            label,
+            features=features,
+            formula=formula,
+            positive=own.positive,
+            sample_weight=own.weight,
+            groups=own.group,
+        )
+    except InputError as error:
+        said, several, _ = str(error).partition(" but this test needs 2:")
+        if not several:
+            raise
+        raise InputError(
+            f"{said} but scores are made of 2: for more, write a file of probabilities yourself, a "
+            "column for each class and named like it, as scikit-learn's cross_val_predict(model, "
+            "X, y, method='predict_proba') gives them."
+        ) from None
     n_folds = check_whole(folds, "--folds", at_least=2, at_most=MOST_FOLDS)
     rng = np.random.default_rng(check_whole(seed, "--seed"))
     with pass_progress(rows):
