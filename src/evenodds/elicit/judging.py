@@ -391,7 +391,7 @@ def _plan(
         label=wishes.label,
         negative=negative,
         positive=positive,
-        features=(),
+        features=wishes.features or (),  # of which scores were made, if they were made here
         shown=choose_shown(table, wishes.label, hidden, wishes.show, wishes.data),
         cases=cases,
         breadth=1.0,

@@ -454,8 +454,8 @@ def check_same(plan: SessionPlan, table: "pa.Table", wishes: Wishes) -> None:
     for option, (now, then) in wished.items():
         if now is not None and now != then:
             raise InputError(
-                f"{where} was started with {option} {then}, not {now}: leave {option} out to go "
-                "on with it, or name another --out to begin anew."
+                f"{where} was started with {option} {'none' if then == '' else then}, not {now}: "
+                f"leave {option} out to go on with it, or name another --out to begin anew."
             )
 
 

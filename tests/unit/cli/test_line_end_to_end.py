@@ -150,6 +150,9 @@ def test_scores_made_by_the_page_are_kept_and_a_second_start_goes_on(
     assert "11 of 24" in opened.read("sit/Ada")
     _, said, _ = opened.end()
     assert (tmp_path / "said_scores.parquet").read_bytes() == scores
+    other = command("elicit", *about, "--features", "size,age", "--export")
+    started = "said.db was started with --features size, not age,size: leave --features out"
+    assert (other.exit_code, started in other.stderr) == (2, True)
     assert "Ada: 10 of 24 cases." in said
     assert "Next: evenodds line" not in said
     exported = command("elicit", *about, "--export")
