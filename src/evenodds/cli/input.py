@@ -108,11 +108,14 @@ def say_positive(
     """
     if asked is not None or not isinstance(rows.positive, str) or not (one_sided or stated):
         return
-    what = "chances were stated" if stated else "a side was asked for"
-    tell(
-        f"evenodds: {rows.positive!r} is taken as the positive label, the later in alphabetical "
-        f"order, and {what}: --positive {shlex.quote(str(rows.negative))} turns it round."
+    positive, negative = repr(rows.positive), str(rows.negative)
+    said = (
+        f"stated chances are read as the chance of {positive}; if they mean {negative!r}"
+        if stated
+        else f"{positive} is taken as the positive label, the later in alphabetical order; if it "
+        f"is {negative!r}"
     )
+    tell(f"evenodds: {said}, add --positive {shlex.quote(negative)}.")
 
 
 def not_toss_ups(anchors: Anchors | None) -> bool:

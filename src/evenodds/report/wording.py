@@ -28,6 +28,11 @@ CANNOT_TELL: Final = "These data cannot tell"
 DOUBTED: Final = "See what to doubt before acting on it."
 HARDLY: Final = "These data could hardly have found an asymmetry of any size."
 
+JUDGE_AGAIN: Final = (
+    "Check that each answer stands beside its own case, and have the cases judged again by "
+    "somebody who can tell them, or look their truth up."
+)
+
 
 def verdict(result: Profiled, significance: float = 0.05) -> str:
     """Return the outcome of a test of an asymmetry in two or three sentences."""

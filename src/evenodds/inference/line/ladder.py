@@ -158,8 +158,8 @@ def seen_own_labels(strata: Strata) -> Diagnostic | None:
     return Diagnostic(
         name="own labels",
         message=f"From low scores to high, labels change {slope:.1f} times as much as the answers "
-        "say; no flips do that. Did the scores see the labels of their own rows? Make them out of "
-        "fold: out_of_fold_scores.",
+        "say; no flips do that. Either the answers are unreliable or shy away from 0 and 1, or the "
+        "scores saw the labels of their own rows: make them out of fold, with out_of_fold_scores.",
         concern=True,
         statistic=z,
         pvalue=pvalue,

@@ -132,6 +132,7 @@ def test_random_numbers_for_answers_cannot_tell(judged, seed, why):
     sheet = sheet_of(result, View())
     assert sheet.headline.startswith(f"These cases cannot tell: {why}")
     assert result.withheld in sheet.verdict
+    assert sheet.next_steps[0].startswith("Check that each answer stands beside its own case")
 
 
 def test_a_score_that_knows_nothing_cannot_tell():
