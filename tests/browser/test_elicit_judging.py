@@ -1,5 +1,7 @@
 """Cases along a score in a real browser: nothing is an answer until somebody gave it."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.browser.sessions import Server, begin, number, press, ready, write_patients
@@ -153,6 +155,18 @@ def test_the_page_fits_the_screen_and_can_be_read(stating, chromium, width, heig
     )
     assert unnamed == 0
     context.close()
+
+
+def test_keys_in_the_hint_stay_apart_on_a_narrow_screen(stating, page):
+    address, _ = stating
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_as(page, address, "Finn")
+    boxes = [one.bounding_box() for one in page.locator("#keys kbd").all()]
+    assert len(boxes) == 5
+    for above, below in pairwise(boxes):
+        gap_across = below["x"] - above["x"] - above["width"]
+        gap_down = below["y"] - above["y"] - above["height"]
+        assert max(gap_across, gap_down) >= 2
 
 
 def test_looked_up_answers_are_two_buttons(tmp_path, page):
