@@ -1,5 +1,7 @@
 """Cases along a score in a real browser: nothing is an answer until somebody gave it."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.browser.sessions import Server, begin, number, press, ready, write_patients
@@ -80,6 +82,24 @@ def test_numbers_by_keys_slider_and_typing(stating, page):
     assert problems == []
 
 
+def test_a_key_after_an_empty_answer_means_what_it_meant(stating, page):
+    address, server = stating
+    open_as(page, address, "Eve")
+    ready(page)
+    page.keyboard.press("4")
+    press(page, "Enter", 2)
+    page.keyboard.press("Enter")  # as after a key that came too soon
+    told = "No number yet: press a key, move the slider, or type one."
+    assert page.locator("#line").inner_text() == told
+    page.get_by_role("button", name="Next").click()
+    press(page, "Backspace", 1)
+    page.keyboard.press("Enter")
+    page.keyboard.press("7")
+    assert page.locator("#line").inner_text() == ""
+    press(page, "Enter", 2)
+    assert given(server, "Eve") == [70]
+
+
 def test_backspace_in_the_number_corrects_the_number(stating, page):
     address, server = stating
     open_as(page, address, "Bob")
@@ -135,6 +155,18 @@ def test_the_page_fits_the_screen_and_can_be_read(stating, chromium, width, heig
     )
     assert unnamed == 0
     context.close()
+
+
+def test_keys_in_the_hint_stay_apart_on_a_narrow_screen(stating, page):
+    address, _ = stating
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_as(page, address, "Finn")
+    boxes = [one.bounding_box() for one in page.locator("#keys kbd").all()]
+    assert len(boxes) == 5
+    for above, below in pairwise(boxes):
+        gap_across = below["x"] - above["x"] - above["width"]
+        gap_down = below["y"] - above["y"] - above["height"]
+        assert max(gap_across, gap_down) >= 2
 
 
 def test_looked_up_answers_are_two_buttons(tmp_path, page):

@@ -89,6 +89,15 @@ def test_nothing_is_wider_than_the_screen(visit, name, size):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_table_that_goes_on_beside_its_box_has_a_shaded_edge(page, tmp_path):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(MAKERS["line_leans"]().report(tmp_path / "line.html").as_uri())
+    wide = page.locator(".wide").first
+    assert wide.evaluate("box => box.scrollWidth > box.clientWidth + 20")
+    look = wide.evaluate("box => getComputedStyle(box).backgroundAttachment")
+    assert look == "local, local, scroll, scroll"
+
+
 @every_report
 def test_words_in_figures_stay_inside_and_apart(visit, name):
     """With the browser's own fonts, not with those that the figure was laid out for."""

@@ -1,6 +1,7 @@
 """`evenodds elicit`: a page where experts name the toss-ups, or judge cases along a score."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,6 +101,7 @@ def run_elicit(
     _check_extra()
     from evenodds.cli.input import read_sizes, split_names
     from evenodds.elicit.session import Session, Wishes, open_session, opening_lines
+    from evenodds.elicit.web import listen, serve
     from evenodds.rows.anchor_points import whole
     from evenodds.rows.open_table import open_table
 
@@ -109,7 +111,7 @@ def run_elicit(
         out=out,
         raw=raw,
         show=split_names(show, "--show"),
-        features=None if score else split_names(features),
+        features=split_names(features),
         positive=own.positive,
         n_cases=cases,
         n_repeats=repeats,
@@ -132,17 +134,16 @@ def run_elicit(
     if scores is not None and score:
         raise InputError("give --scores or --score, not both: scores are there, or are made.")
     if not export:
-        tell("Reading the data and choosing cases ...")
+        with listen(port):  # a port that cannot be used is told before a session begins
+            tell("Reading the data and choosing cases ...")
     session: Session
     if wishes.along_score:
         if score:
-            scores = _make_scores(wishes, split_names(features), own)
+            scores, wishes = _make_scores(wishes, own)
         session = _open_judging(wishes, scores, kind, own, must_exist=export)
     else:
         session = open_session(whole(open_table(data)), wishes, must_exist=export)
     if not export:
-        from evenodds.elicit.web import serve
-
         for line in [*opening_lines(session), *session.prospects()]:
             tell(line)
         serve(session, port, lambda address: _announce(address, browser))
@@ -173,10 +174,11 @@ def _open_judging(
     return open_judging(read.table, wishes, scored, kind, must_exist=must_exist)
 
 
-def _make_scores(
-    wishes: "Wishes", features: tuple[str, ...] | None, own: options.RowOptions
-) -> str:
-    """Score the rows and return the file of scores; a session that has begun keeps its own."""
+def _make_scores(wishes: "Wishes", own: options.RowOptions) -> tuple[str, "Wishes"]:
+    """Score the rows; a session that has begun keeps its own scores.
+
+    Returns the file of scores, and wishes that name the features.
+    """
     from evenodds.cli.scored import check_scores_file, make_scores
     from evenodds.elicit.store import Store
     from evenodds.rows.open_table import open_table
@@ -185,8 +187,9 @@ def _make_scores(
 
     path = wishes.out.with_name(f"{wishes.out.stem}_scores.parquet")
     if path.exists() and Store.has_begun(wishes.database):
-        return str(path)
+        return str(path), wishes
     check_scores_file(path, [str(wishes.data)])
+    features = wishes.features
     if features is None:
         schema = open_table(wishes.data).schema
         check_column(wishes.label, schema.names, wishes.data)
@@ -195,7 +198,7 @@ def _make_scores(
         features = tuple(name for name in numbers if name not in others)
     for line in make_scores(path, [str(wishes.data)], wishes.label, own, features=features)[1]:
         tell(line)
-    return str(path)
+    return str(path), replace(wishes, features=features)
 
 
 def _check_extra() -> None:

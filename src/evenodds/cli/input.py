@@ -108,11 +108,14 @@ def say_positive(
     """
     if asked is not None or not isinstance(rows.positive, str) or not (one_sided or stated):
         return
-    what = "chances were stated" if stated else "a side was asked for"
-    tell(
-        f"evenodds: {rows.positive!r} is taken as the positive label, the later in alphabetical "
-        f"order, and {what}: --positive {shlex.quote(str(rows.negative))} turns it round."
+    positive, negative = repr(rows.positive), str(rows.negative)
+    said = (
+        f"stated chances are read as the chance of {positive}; if they mean {negative!r}"
+        if stated
+        else f"{positive} is taken as the positive label, the later in alphabetical order; if it "
+        f"is {negative!r}"
     )
+    tell(f"evenodds: {said}, add --positive {shlex.quote(negative)}.")
 
 
 def not_toss_ups(anchors: Anchors | None) -> bool:
@@ -130,11 +133,13 @@ def read_columns(
     needed: Mapping[str, str] | Sequence[str],
     *,
     numbers: Collection[str] = (),
+    if_there: Collection[str] = (),
     everything: bool = False,
 ) -> "tuple[pa.Table, Table]":
     """Read columns, or the whole table they are in, and what it was opened as.
 
-    Where `needed` are names with a sentence each, it tells what to do if the column is not there.
+    Where `needed` are names with a sentence each, it tells what to do if the column is not there;
+    those of `if_there` may be missing.
     In text files any column but the `numbers` may mix numbers and text.
     """
     import pyarrow as pa
@@ -146,12 +151,15 @@ def read_columns(
     def choose(names: tuple[str, ...]) -> list[str]:
         for name, sentence in advice.items():
             check_column(name, names, source, advice=sentence)
-        wanted = list(names if everything else advice)
-        mixed.update({*wanted} - {*numbers})
-        return wanted
+        chosen = chosen_of(names)
+        mixed.update({*chosen} - {*numbers})
+        return chosen
+
+    def chosen_of(names: Sequence[str]) -> list[str]:
+        return [name for name in names if everything or name in advice or name in if_there]
 
     opened = open_table(source, choose, text_if_mixed=mixed)
-    wanted = list(opened.names if everything else advice)
+    wanted = chosen_of(opened.names)
     return pa.Table.from_batches([batch for _, batch in opened.batches(wanted)]), opened
 
 

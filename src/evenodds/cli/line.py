@@ -24,9 +24,9 @@ evenodds cases patients.csv --label diagnosis --scores scores.csv --out sheet.cs
 evenodds cases patients.csv --label diagnosis --scores scores.csv --out few.csv --cases 30"""
 LINE_EXAMPLES = """\
 evenodds line patients.csv --label diagnosis --scores scores.csv \\
-    --answers answers.csv --kind probability
+    --answers judged.csv --kind probability
 evenodds line patients.csv --label diagnosis --scores scores.csv \\
-    --answers answers.csv --kind probability --report line.html --margin 0.2"""
+    --answers judged.csv --kind probability --report line.html --margin 0.2"""
 
 
 @guarded
@@ -165,8 +165,8 @@ def run_cases(
         asked += ["--answers", str(out), "--kind", kind or "probability"]
     else:
         asked += ["--answers", f"EXPORT{suffix}", "--cases", str(record), "--kind", str(kind)]
-    either = " (or looked-up)" if kind is None and not several else ""
-    print(f"Next: evenodds line {shlex.join(asked)}{either}")
+    other = "\nWhere the truth was looked up, say --kind looked-up there."
+    print(f"Next: evenodds line {shlex.join(asked)}{'' if kind or several else other}")
 
 
 def _same_rows(rows: options.RowOptions) -> list[str]:
@@ -290,13 +290,20 @@ def run_line(
         )
         read_them, rows = scored.read_scored, replace(rows, positive=about.positive)
     shown = () if about is None else about.shown
-    read = read_them(data, label, scores, rows, shown=shown)
+    sheet = scored.read_sheet_shown(answers) if judged is None else None
+    beside = () if sheet is None else tuple(sheet.column_names)
+    read = read_them(data, label, scores, rows, shown=shown, if_there=beside)
     several = isinstance(read, scored.ClassesScored)
     if several and alternative != "two-sided":
         raise InputError("every pair of classes is tested, both ways: leave --alternative out.")
+    if several and output.margin is not None:
+        raise InputError(
+            "--margin is for two classes, and there are three or more, whose pairs have an "
+            "asymmetry each: leave --margin and --gate equivalence out, and read the intervals."
+        )
     names = split_names(expert, "--expert")
     if judged is None:
-        judged = scored.read_answers(read, answers, cases, kind, names)
+        judged = scored.read_answers(read, answers, cases, kind, names, sheet)
     else:
         if about is not None:
             scored.refuse_other_options(about, answers, label=label)

@@ -21,6 +21,7 @@ from evenodds.inference.audit.audit_test import audit_test
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.inference.cases.judged import JudgedCases, read_class_sheet, read_sheet
 from evenodds.inference.cases.record import Cases, read_probabilities, read_scores
+from evenodds.inference.cases.shown import read_shown, refuse_other_rows
 from evenodds.inference.line.class_line import ClassLineResult
 from evenodds.inference.line.line_test import line_test
 from evenodds.inference.line.result import LineTestResult
@@ -45,6 +46,9 @@ KINDS = (".parquet", ".csv", ".npy")
 SCORE_FILES = (".parquet", ".pq", ".csv", ".tsv", ".feather", ".arrow", ".npy")
 # An AUC below this, or within so many standard errors of 1/2, is said to be poor.
 POOR, ERRORS = 0.6, 3.0
+# Two answers to one case that differ by more than this on average are doubted: two random numbers
+# differ by 1/3.
+FAR_APART = 0.3
 Judged = LineTestResult | AuditTestResult | ClassLineResult | StratifiedConfusionResult
 
 
@@ -70,15 +74,25 @@ def make_scores(
 
     Returns the label, what was scored, and how well the scores tell the given labels apart.
     """
-    rows = read_data(
-        data,
-        label,
-        features=features,
-        formula=formula,
-        positive=own.positive,
-        sample_weight=own.weight,
-        groups=own.group,
-    )
+    try:
+        rows = read_data(
+            data,
+            label,
+            features=features,
+            formula=formula,
+            positive=own.positive,
+            sample_weight=own.weight,
+            groups=own.group,
+        )
+    except InputError as error:
+        said, several, _ = str(error).partition(" but this test needs 2:")
+        if not several:
+            raise
+        raise InputError(
+            f"{said} but scores are made of 2: for more, write a file of probabilities yourself, a "
+            "column for each class and named like it, as scikit-learn's cross_val_predict(model, "
+            "X, y, method='predict_proba') gives them."
+        ) from None
     n_folds = check_whole(folds, "--folds", at_least=2, at_most=MOST_FOLDS)
     rng = np.random.default_rng(check_whole(seed, "--seed"))
     with pass_progress(rows):
@@ -185,13 +199,20 @@ class ClassesScored:
 
 
 def _read_classes(
-    sources: list[str], label: str, scores: str, rows: RowOptions, *, shown: Sequence[str] | None
+    sources: list[str],
+    label: str,
+    scores: str,
+    rows: RowOptions,
+    *,
+    shown: Sequence[str] | None,
+    if_there: Sequence[str],
 ) -> ClassesScored | None:
     """Read labels, the columns `shown` (None: all), and probabilities; None of two classes."""
     found = _read_columns(Path(scores))
     if found is None:
         return None
-    table, opened = read_columns(sources, (*(shown or ()), label), everything=shown is None)
+    needed = (*(shown or ()), label)
+    table, opened = read_columns(sources, needed, if_there=if_there, everything=shown is None)
     column = table[label].to_numpy()
     if len(distinct_labels(column, f"column {label!r}")) < 3:
         return None
@@ -294,8 +315,12 @@ def read_scored(
     rows: RowOptions,
     *,
     shown: Sequence[str] | None = (),
+    if_there: Sequence[str] = (),
 ) -> ScoredRows:
-    """Read labels, weights, groups, the columns `shown` (None: all), and scores of two classes."""
+    """Read labels, weights, groups, and scores of two classes.
+
+    Also the columns `shown` (None: all), and those of `if_there` that there are.
+    """
     weight, group = rows.weight, rows.group
     of_file = Path(scores).suffix.lower() in SCORE_FILES
     values = read_scores_file(Path(scores)) if of_file else None
@@ -304,7 +329,9 @@ def read_scored(
     needed = dict.fromkeys((*named, *(shown or ())), "")
     if not of_file:
         needed[scores] = " Or name a file of scores, as evenodds scores writes one."
-    table, opened = read_columns(sources, needed, numbers=numbers, everything=shown is None)
+    table, opened = read_columns(
+        sources, needed, numbers=numbers, if_there=if_there, everything=shown is None
+    )
     if not of_file and kind_of(table[scores].type) != "number":
         raise InputError(f"column {scores!r} of {opened.name} holds no numbers, so no scores.")
     if values is not None and len(values) != table.num_rows:
@@ -333,10 +360,12 @@ def read_scored_or_classes(
     rows: RowOptions,
     *,
     shown: Sequence[str] | None = (),
+    if_there: Sequence[str] = (),
 ) -> ScoredRows | ClassesScored:
     """Read labels and scores of two classes or several: these come as a file of three columns."""
-    several = _read_classes(sources, label, scores, rows, shown=shown)
-    return several or read_scored(sources, label, scores, rows, shown=shown)
+    columns: dict[str, Any] = {"shown": shown, "if_there": if_there}
+    several = _read_classes(sources, label, scores, rows, **columns)
+    return several or read_scored(sources, label, scores, rows, **columns)
 
 
 def read_page(answers: Path, cases: Path | None, kind: str | None) -> JudgedCases | None:
@@ -360,8 +389,25 @@ def read_answers(
     cases: Path | None,
     kind: Any,
     experts: tuple[str, ...] | None,
+    sheet: pa.Table | None = None,
 ) -> JudgedCases:
-    """Return what experts say in a table or an export, by the draw beside it."""
+    """Return what experts say in a table or an export, by the draw beside it.
+
+    A `sheet` that shows other values of its rows than the data have is refused.
+    """
+    judged = _read_answers(read, answers, cases, kind, experts)
+    if sheet is not None:
+        refuse_other_rows(answers, sheet, read.table, read.name)
+    return judged
+
+
+def _read_answers(
+    read: ScoredRows | ClassesScored,
+    answers: Path,
+    cases: Path | None,
+    kind: Any,
+    experts: tuple[str, ...] | None,
+) -> JudgedCases:
     drawn = _read_draw(answers, cases, kind)
     if isinstance(read, ClassesScored):
         judged = read_class_sheet(answers, drawn, kind, read.names)
@@ -384,6 +430,13 @@ def read_column_or_file(scores: str, data: list[str] | None) -> FloatArray:
         )
     table, _ = read_columns(data, [scores], numbers=[scores])
     return read_scores(as_numpy(table[scores]))
+
+
+def read_sheet_shown(answers: Path) -> pa.Table | None:
+    """Return what a sheet shows beside the answers; None of an export."""
+    if answers.suffix.lower() in (".json", ".jsonl") or not answers.is_file():
+        return None
+    return read_shown(answers)
 
 
 def _read_draw(answers: Path, cases: Path | None, kind: Any) -> Cases:
@@ -556,5 +609,8 @@ def _notes(judged: JudgedCases) -> list[Diagnostic]:
             f"Judged twice: {counted(len(judged.repeats), 'case')}. The two answers differ by "
             f"{apart:.2f} on average."
         )
-        notes.append(Diagnostic(name="repeats", message=message, concern=False))
+        far = apart > FAR_APART
+        if far:
+            message += " Answers that change so much tell little of a case."
+        notes.append(Diagnostic(name="repeats", message=message, concern=far))
     return notes

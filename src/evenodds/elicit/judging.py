@@ -310,12 +310,13 @@ def detectable(scores: FloatArray, labels: Any, n_cases: int, kind: AnswerKind) 
 def prospect_line(n_cases: int, found: dict[AnswerKind, float | None]) -> str:
     """Say what so many cases would find with answers of either kind."""
     sizes = [
-        f"{'none of any size' if size is None else f'{100 * size:.0f} in 100'} with {HOW[kind]}"
+        f"{'no difference' if size is None else f'a difference of {100 * size:.0f} in 100 or more'}"
+        f" with {HOW[kind]}"
         for kind, size in found.items()
     ]
     return (
-        f"With {counted(n_cases, 'case')}, a difference of the flip rates would probably be found "
-        f"from this size on: {', '.join(sizes)} (power {POWER:g}; 5% of the class flipped less)."
+        f"{counted(n_cases, 'case')} would probably reveal {' and '.join(sizes)}, if the better "
+        f"class is flipped in 5% (power {POWER:g})."
     )
 
 
@@ -391,7 +392,7 @@ def _plan(
         label=wishes.label,
         negative=negative,
         positive=positive,
-        features=(),
+        features=wishes.features or (),  # of which scores were made, if they were made here
         shown=choose_shown(table, wishes.label, hidden, wishes.show, wishes.data),
         cases=cases,
         breadth=1.0,

@@ -506,7 +506,7 @@ def information_lines(plan: SessionPlan) -> list[str]:
 
 def hidden_lines(plan: SessionPlan, columns: list[str]) -> list[str]:
     """Return which columns of the data nobody sees, where some are left out."""
-    known = {*plan.shown, *plan.features, plan.label}
+    known = {*plan.shown, plan.label, *(plan.features if plan.along is None else ())}
     hidden = [name for name in columns if name not in known]
     line = (
         f"Experts are shown {join_quoted(plan.shown)}, and not {join_quoted(hidden)}; "

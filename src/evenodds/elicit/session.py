@@ -396,6 +396,12 @@ class Wishes:
         outputs = Outputs(None, self.out) if self.along_score else Outputs(self.out, answers)
         if self.data.resolve() in {self.out.resolve(), outputs.answers.resolve()}:
             raise InputError(f"--out or --raw would overwrite {self.data}: name another file.")
+        written = [path for path in (outputs.anchors, outputs.answers) if path and path.exists()]
+        if written and not Store.has_begun(self.database):
+            raise InputError(
+                f"{written[0]} is there already, and no session of {self.database} wrote it: name "
+                "another file, or delete it."
+            )
         return outputs
 
     @property
@@ -448,8 +454,8 @@ def check_same(plan: SessionPlan, table: "pa.Table", wishes: Wishes) -> None:
     for option, (now, then) in wished.items():
         if now is not None and now != then:
             raise InputError(
-                f"{where} was started with {option} {then}, not {now}: leave {option} out to go "
-                "on with it, or name another --out to begin anew."
+                f"{where} was started with {option} {'none' if then == '' else then}, not {now}: "
+                f"leave {option} out to go on with it, or name another --out to begin anew."
             )
 
 

@@ -319,20 +319,24 @@ def _chance(text: str) -> float | None:
 HOST = "127.0.0.1"
 
 
-def serve(session: Session, port: int, started: Callable[[str], None]) -> None:
-    """Serve a session until interrupted; `started` is told the address once it is open.
-
-    Port 0 takes any free one. SIGTERM ends it as Ctrl-C does.
-    """
+def listen(port: int) -> socket.socket:
+    """Open a port of this machine; port 0 takes any free one."""
     check_between(port, "--port", 0, 65535)
     try:
-        listener = socket.create_server((HOST, port))
+        return socket.create_server((HOST, port))
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise InputError(
             f"port {port} cannot be used: {reason}. Leave --port out to take any free one."
         ) from None
-    with listener:
+
+
+def serve(session: Session, port: int, started: Callable[[str], None]) -> None:
+    """Serve a session until interrupted; `started` is told the address once it is open.
+
+    Port 0 takes any free one. SIGTERM ends it as Ctrl-C does.
+    """
+    with listen(port) as listener:
         taken = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)
         config = uvicorn.Config(

@@ -291,7 +291,7 @@ def _anchors_caption(result: AsymmetryTestResult, view: View) -> Caption:
         low, high = f"{pooled.low:.{digits}f}", f"{pooled.high:.{digits}f}"
         sentences.append(
             f"All together the labels say {result.mean_posterior:.{digits}f}, where {low} to "
-            f"{high} would retain uniform noise."
+            f"{high} is compatible with uniform noise."
         )
     put = "the mark is where these labels put it"
     if pooled is None:

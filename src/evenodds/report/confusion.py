@@ -1,6 +1,7 @@
 """What there is to say about the tests of a confusion matrix."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -15,7 +16,13 @@ from evenodds.report.sheet import (
     SheetTable,
     View,
 )
-from evenodds.report.wording import FLIPPED_INDEPENDENTLY, explained, show_interval, show_pvalue
+from evenodds.report.wording import (
+    FLIPPED_INDEPENDENTLY,
+    JUDGE_AGAIN,
+    explained,
+    show_interval,
+    show_pvalue,
+)
 from evenodds.validation import signed
 
 Confusion = ConfusionTestResult | StratifiedConfusionResult | ClassLineResult
@@ -235,7 +242,9 @@ def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
         result=result,
         view=view,
         question=PAIRS_QUESTION,
-        headline="These cases cannot tell." if blind else _pairs_headline(result, found),
+        headline=f"These cases cannot tell: {re.split('[:;]', result.withheld or '')[0]}."
+        if blind
+        else _pairs_headline(result, found),
         verdict=f"These cases cannot tell: {result.withheld}."
         if blind
         else f"{_pairs_verdict(result, found)} {TAKEN}",
@@ -271,13 +280,18 @@ def class_line_sheet(result: ClassLineResult, view: View) -> Sheet:
         formulas="class_line_formulas.html",
         python="import evenodds as eo\n\n"
         'result = eo.line_test(scores, y, cases, stated, answers="probability")',
-        words=explained("Flip", "Score", "Stratum", "p-value"),
+        words=[*explained("Flip"), *OF_CLASSES.items(), *explained("p-value")],
         holds="counts of rows and means and products of answers in each stratum, no rows",
         pictures={} if rates is None else PICTURES,
     )
 
 
-TAKEN: Final = "It takes for granted that a flip depends on the true class alone."
+OF_CLASSES: Final = {
+    "Score": "A model's probability of each class as the given label, for a row that it was not "
+    "fitted to.",
+    "Stratum": "Rows of one predicted class, and of similar confidence.",
+}
+TAKEN: Final = "This assumes that a flip depends on the true class alone."
 
 
 def _interval_answers(result: ClassLineResult, view: View) -> list[dict[str, object]]:
@@ -291,6 +305,8 @@ def _interval_answers(result: ClassLineResult, view: View) -> list[dict[str, obj
 
 
 def _steps_after_judging(result: ClassLineResult, found: list[LinePair]) -> list[str]:
+    if math.isnan(result.pvalue) and "answers" in str(result.withheld):
+        return [JUDGE_AGAIN]
     if math.isnan(result.pvalue):
         return ["Make a score that tells all classes apart, or look true classes up."]
     if found:

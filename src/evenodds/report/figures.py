@@ -420,10 +420,18 @@ def splits_figure(panel: Axes, result: MulticlassTestResult, view: View) -> None
     name_axes(panel, "Asymmetry: flips into the first side beyond those of even noise")
 
 
-def _draw_line(panel: Axes, across: Any, heights: Any, around: tuple[Any, Any], band: str) -> None:
+def _draw_line(
+    panel: Axes,
+    across: Any,
+    heights: Any,
+    around: tuple[Any, Any],
+    *,
+    band: str,
+    line: str = "fitted line: two flip rates",
+) -> None:
     """Draw the line of two flip rates with its band, that of none, and the centre."""
     panel.fill_between(across, *around, color=BAND, alpha=0.7, linewidth=0, label=band)
-    panel.plot(across, heights, color=BLUE, label="fitted line: two flip rates")
+    panel.plot(across, heights, color=BLUE, label=line)
     panel.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="no flips at all")
     panel.plot([0.5], [0.5], "+", color=GREY, markersize=9)
 
@@ -435,7 +443,7 @@ def contours_figure(panel: Axes, result: ContourTestResult, view: View) -> None:
     across = np.linspace(0, 1, POINTS)
     heights, spreads = np.array([result.line(float(place)) for place in across]).T
     low, high = heights - reach * spreads, heights + reach * spreads
-    _draw_line(panel, across, heights, (low, high), f"its {view.level:.0%} band")
+    _draw_line(panel, across, heights, (low, high), band=f"its {view.level:.0%} band")
     stated, shares = zip(*result.cases, strict=True)
     if len(result.cases) > len(result.contours):
         dots: Any = {"color": ORANGE, "markersize": 3, "alpha": 0.7, "zorder": 2}
@@ -465,20 +473,14 @@ def line_figure(panel: Axes, result: LineTestResult, view: View) -> None:
     shifts = (np.array([interval.low, interval.high]) - asymmetry) / 2
     low, high = (np.clip(ends + shift, 0, 1) for shift in shifts)
     band = f"its height, {view.level:.0%} interval"
-    _draw_line(panel, [0, 1], ends, (low, high), band)
+    # In the legend, for strata often lie at the ends of the line.
+    line = f"line, from beta {beta:.2f}\nto 1 − alpha {1 - alpha:.2f}"
+    _draw_line(panel, [0, 1], ends, (low, high), band=band, line=line)
     arrow: Any = {"arrowstyle": "<->", "color": RED, "linewidth": 1, "shrinkA": 0, "shrinkB": 0}
     centre = (0.5, 0.5 + asymmetry / 2)
     panel.annotate("", centre, (0.5, 0.5), arrowprops=arrow)
     panel.annotate(
         f"half of {signed(asymmetry, 2)}", (0.52, 0.5 + asymmetry / 4), color=RED, va="center"
-    )
-    panel.annotate(f"beta {beta:.2f}", (0.0, beta), (4, -9), textcoords="offset points")
-    panel.annotate(
-        f"1 − alpha {1 - alpha:.2f}",
-        (1.0, 1 - alpha),
-        (-4, 5),
-        textcoords="offset points",
-        ha="right",
     )
     strata = result.strata
     label = f"strata, {view.level:.0%} intervals"

@@ -75,7 +75,7 @@ def _verdict(result: LineTestResult, view: View) -> str:
     said = wording.verdict(result, view.significance)
     if math.isnan(result.pvalue):
         return said
-    return f"{said} It takes for granted that a flip depends on the true class alone."
+    return f"{said} This assumes that a flip depends on the true class alone."
 
 
 def _facts(result: LineTestResult, view: View) -> list[tuple[str, str]]:
@@ -138,7 +138,9 @@ def _ladder(result: LineTestResult) -> SheetTable:
             "noise": lambda rung: RUNGS[rung.noise],
             "statistic": lambda rung: f"{rung.statistic:.2f}",
             "df": lambda rung: f"{rung.df}",
-            "p-value": lambda rung: f"{rung.pvalue:.4f}",
+            "p-value": lambda rung: (
+                wording.show_pvalue(rung.pvalue).removeprefix("p ").removeprefix("= ")
+            ),
         },
     )
 
@@ -148,6 +150,8 @@ def _next_steps(result: LineTestResult, significance: float) -> list[str]:
         "Where the truth of these cases can be looked up, audit_test(true, given, strata=cases, "
         "scores=scores) needs no assumption on what flips depend on."
     )
+    if math.isnan(result.pvalue) and "answers" in str(result.withheld):
+        return [wording.JUDGE_AGAIN, look]
     if math.isnan(result.pvalue):
         return ["Make a score that tells the labels apart, draw cases anew and judge those.", look]
     if wording.is_withheld(result, significance) or result.pvalue >= significance:

@@ -75,12 +75,13 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
     leaning = leaning_splits(result, view)
     if leaning:
         what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
+        splits = "pairs" if result.scheme == "one-vs-one" else "splits"
         listed = "; ".join(_size(record, view.level) for record in leaning[:3])
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         return [
             f"{what} is rejected ({wording.show_pvalue(result.pvalue)}, splits counted): "
             f"{gains_from(result, leaning[0])}.",
-            f"Asymmetries of what leans: {listed}{rest}.",
+            f"Asymmetry of the leaning {splits}: {listed}{rest}.",
         ]
     intervals = [record.confidence_interval(view.level) for record in result.tested]
     widest = max(max(-interval.low, interval.high) for interval in intervals)

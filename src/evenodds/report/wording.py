@@ -19,12 +19,19 @@ from evenodds.validation import counted, signed, with_minus
 LONGEST_LABEL: Final = 60
 # Annotators beyond these stand in the table alone, not in the figure.
 MOST_SHOWN: Final = 40
+# Decimals of an interval, however small its ends.
+MOST_DIGITS: Final = 5
 NOT_SHOWN: Final = "That does not show that"
 SMALLER: Final = "To find smaller asymmetries,"
 RESERVE: Final = ", with reasons to doubt"
 CANNOT_TELL: Final = "These data cannot tell"
 DOUBTED: Final = "See what to doubt before acting on it."
 HARDLY: Final = "These data could hardly have found an asymmetry of any size."
+
+JUDGE_AGAIN: Final = (
+    "Check that each answer stands beside its own case, and have the cases judged again by "
+    "somebody who can tell them, or look their truth up."
+)
 
 
 def verdict(result: Profiled, significance: float = 0.05) -> str:
@@ -136,6 +143,16 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     """Write an interval, saying in words where it has no bound."""
     if max(abs(interval.low), abs(interval.high)) < 0.05:
         digits = max(digits, 3)  # two would show a narrow one as -0.00 to +0.01
+    told = [
+        end
+        for end, is_limit in (
+            (interval.low, interval.low_is_limit),
+            (interval.high, interval.high_is_limit),
+        )
+        if end and not is_limit
+    ]
+    while digits < MOST_DIGITS and any(round(end, digits) == 0 for end in told):
+        digits += 1  # else its sign is lost
     low, high = signed(interval.low, digits), signed(interval.high, digits)
     if interval.low_is_limit and interval.high_is_limit:
         return "of any size and sign"

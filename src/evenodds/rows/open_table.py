@@ -318,7 +318,7 @@ class TextFile:
         if len(names) == 1 and others:
             raise InputError(
                 f"{self.name} has one column only, {names[0]!r}: it seems to be separated by "
-                f"{SEPARATORS[others[0]]}, but its kind says {SEPARATORS[self.delimiter]}. "
+                f"{SEPARATORS[others[0]]}, but its name says {SEPARATORS[self.delimiter]}. "
                 f"{RENAMED.get(others[0], 'Save it with commas, and with decimal points')}."
             )
 

@@ -29,8 +29,8 @@ NAMES = (
     TOSS_UPS.name,
     "stated.csv",
     "scores.csv",
-    "answers.json",
-    "answers.csv",
+    "judged.json",
+    "judged.csv",
     "audit.csv",
     "animals.csv",
     "looked_up.csv",
@@ -70,11 +70,11 @@ def write_files(folder: Path) -> list[Path]:
     scores = np.round(out_of_fold_scores(X, given), 6)
     write_csv(folder / "scores.csv", ["score"], ((repr(one),) for one in scores.tolist()))
     cases = choose_cases(scores)
-    cases.save(folder / "answers.json")
-    written += [folder / "scores.csv", folder / "answers.json"]
+    cases.save(folder / "judged.json")
+    written += [folder / "scores.csv", folder / "judged.json"]
     truly = two_bells().posterior(X[cases.rows])
     said = np.clip(truly + rng.normal(0, 0.05, len(cases)), 0, 1).round(2)
-    write("answers.csv", ("row", *FEATURES, "stated"), cases.rows + 1, *X[cases.rows].T, said)
+    write("judged.csv", ("row", *FEATURES, "stated"), cases.rows + 1, *X[cases.rows].T, said)
 
     ill = rng.integers(0, 2, 400)
     words = np.array(["healthy", "ill"])

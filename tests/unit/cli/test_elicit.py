@@ -121,16 +121,18 @@ def test_the_start_warns_of_what_experts_see_beyond_the_test(script, plan, tmp_p
     assert f"  {warning}" in said
 
 
-def test_a_port_that_is_taken_is_named(command, plan):
+def test_a_port_that_is_taken_is_named(command, plan, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         result = command(f"{plan} --port {port}")
     assert result.exit_code == 2
     assert f"port {port} cannot be used: Address already in use. Leave --port out" in result.stderr
+    assert [*tmp_path.iterdir()] == []  # no session has begun
 
 
-def test_a_port_that_cannot_be_is_named(command, plan):
+def test_a_port_that_cannot_be_is_named(command, plan, tmp_path):
     result = command(f"{plan} --port 70000")
+    assert [*tmp_path.iterdir()] == []
     assert "--port is 70000 but must be at least 0 and at most 65535." in result.stderr
 
 
@@ -148,3 +150,14 @@ def test_without_the_extra_it_says_what_to_install(plan):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "needs the 'web' extra: install evenodds[web]." in done.stderr
+
+
+@pytest.mark.parametrize("out", ["held.json", "held.csv"])
+def test_a_file_of_something_else_is_not_overwritten(command, files, tmp_path, out):
+    held = tmp_path / out
+    held.write_text("mine")
+    told = f"elicit {files}/plain.csv --label diagnosis --out {held} --export"
+    done = command(told)
+    assert done.exit_code == 2
+    assert f"{held} is there already, and no session of" in done.stderr
+    assert held.read_text() == "mine"

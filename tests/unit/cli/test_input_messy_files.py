@@ -152,7 +152,7 @@ MESSES = {
     "semicolons": (
         lambda lines: joined(HEADER, lines).replace(",", ";"),
         "{path} has one column only, 'age;dose;label': it seems to be separated by semicolons, "
-        "but its kind says commas. Save it with commas, and with decimal points.",
+        "but its name says commas. Save it with commas, and with decimal points.",
     ),
     "a million columns": (
         lambda lines: ",".join(f"x{i}" for i in range(1_000_000)) + "\n",

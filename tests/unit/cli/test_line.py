@@ -101,7 +101,10 @@ def test_the_sheet_shows_what_was_asked_for_and_hides_label_and_score(sheet):
     assert table["row"].tolist() == (draw.rows + 1).tolist()
     assert table["stated"].isna().all()
     assert f"60 rows drawn in {draw.n_strata} strata of the score." in said.stdout
-    assert "--kind probability (or looked-up)" in said.stdout
+    *_, following, other = said.stdout.splitlines()
+    assert following.startswith("Next: evenodds line ")
+    assert following.endswith("/cases.csv --kind probability")
+    assert other == "Where the truth was looked up, say --kind looked-up there."
 
 
 def test_the_command_line_gives_the_result_of_python(world, sheet, filled, line):
@@ -187,10 +190,20 @@ def test_looked_up_answers_are_read_as_an_audit_of_the_same_cases(world, sheet, 
     assert "what was looked up does not lean" in refused.stderr
 
 
+def test_rows_without_anything_at_the_end_are_left_out(filled, line):
+    path = filled()
+    expected = line(path).stdout
+    with path.open("a") as file:
+        file.write(",,,\n" * 3)
+    assert line(path).stdout == expected
+    path.write_text(path.read_text() + ",,,0.5\n")
+    assert "has an answer for row None, which was not drawn" in line(path).stderr
+
+
 def test_two_experts_are_two_columns_and_one_may_be_left_out(world, sheet, filled, line):
     said = stated(world, sheet[0]["row"])
     path = filled(said, stated_bob=np.where(np.arange(60) < 30, said, np.nan))
-    both = json.loads(line(path, "--format", "json").stdout)
+    both = json.loads(line(path, "--format", "json", "--expert", "stated,bob").stdout)
     assert (both["n_experts"], both["n_cases"]) == (2, 30)
     notes = [one["message"] for one in both["diagnostics"] if one["name"] == "unused answers"]
     assert notes == [
@@ -200,7 +213,7 @@ def test_two_experts_are_two_columns_and_one_may_be_left_out(world, sheet, fille
     alone = json.loads(line(path, "--format", "json", "--expert", "stated").stdout)
     assert (alone["n_experts"], alone["n_cases"]) == (1, 60)
     gaps = filled(said, stated_bob=np.where(np.arange(60) % 2, said, np.nan))
-    assert "'bob' has no answer for row" in line(gaps).stderr
+    assert "'bob' has no answer for row" in line(gaps, "--expert", "stated,bob").stderr
     assert json.loads(line(gaps, "--format", "json", "--expert", "stated").stdout) == alone
     assert "no answers are by 'eve'" in line(gaps, "--expert", "eve").stderr
 
@@ -209,11 +222,13 @@ def test_several_who_looked_up_are_read_by_their_majority(world, sheet, filled, 
     truth = world.true[sheet[0]["row"] - 1]
     wrong = [np.where(np.arange(60) % 20 == k, 1 - truth, truth) for k in range(3)]
     path = filled(wrong[0], stated_bob=wrong[1], stated_cleo=wrong[2])
-    many = json.loads(line(path, "--format", "json", kind="looked-up").stdout)
+    whose = ("--expert", "stated,bob,cleo")
+    many = json.loads(line(path, "--format", "json", *whose, kind="looked-up").stdout)
     one = json.loads(line(filled(truth), "--format", "json", kind="looked-up").stdout)
     assert (many["method"], many["pvalue"]) == ("stratified", one["pvalue"])
     assert "Two raters agree on 90% of the cases; 9 of 60" in many["diagnostics"][-1]["message"]
-    tied = line(filled(wrong[0], stated_bob=wrong[1]), kind="looked-up")
+    two = filled(wrong[0], stated_bob=wrong[1])
+    tied = line(two, "--expert", "stated,bob", kind="looked-up")
     assert (tied.exit_code, "divided evenly over case 1:" in tied.stderr) == (2, True)
 
 
@@ -282,6 +297,10 @@ def test_answers_that_cannot_be_used_are_refused(world, sheet, filled, line, spo
         (lambda table: table.assign(row=table["row"][0]), "twice: give one answer"),
         (lambda table: table.drop(columns="row"), "has no column 'row' to say which row"),
         (lambda table: table.rename(columns={"stated": "said"}), "has no column 'stated' of"),
+        (
+            lambda table: table.assign(stated_ada=table["stated"]),
+            "has columns 'stated' and 'stated_ada', which would count as two experts",
+        ),
     ],
 )
 def test_sheets_of_other_rows_are_refused(filled, line, change, message):
@@ -371,3 +390,33 @@ def test_a_sheet_that_may_hold_answers_is_not_overwritten(cases):
     assert cases().exit_code == 0
     found = cases()
     assert (found.exit_code, "exists and may hold answers" in found.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["size", "age"])
+def test_a_sheet_with_one_column_sorted_alone_is_refused(filled, line, name):
+    path = filled()
+    table = pd.read_csv(path)
+    table[name] = np.sort(table[name])
+    table.to_csv(path, index=False)
+    found = line(path)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert f"shows {name!r} of row" in found.stderr
+    assert "give the data in the order they were drawn from" in " ".join(found.stderr.split())
+
+
+def test_data_sorted_since_the_draw_are_refused(world, filled, command, tmp_path):
+    pd.read_csv(world / "rows.csv").sort_values("size").to_csv(tmp_path / "rows.csv", index=False)
+    found = command(
+        f"line {tmp_path}/rows.csv --label scan --scores {world}/s.parquet --kind probability",
+        *("--answers", filled()),
+    )
+    assert (found.exit_code, "filled.csv shows 'size' of row" in found.stderr) == (2, True)
+
+
+def test_what_a_spreadsheet_does_to_values_is_not_refused(filled, line):
+    path = filled()
+    table = pd.read_csv(path)
+    table["size"] = [f"{value:.6g}" for value in table["size"]]
+    table["age"] = table["age"].round(2)
+    table.sort_values("age").to_csv(path, index=False)
+    assert line(path).exit_code == 0

@@ -122,6 +122,13 @@ def test_from_a_file_to_a_verdict(world, command, page, tmp_path):
     for option, message in refused.items():
         spoiled = command(test, option)
         assert (spoiled.exit_code, message in spoiled.stderr) == (2, True), spoiled.stderr
+    record = json.loads(answers.read_text())
+    for one in record["repeats"]:
+        one["stated"] = (one["stated"] + 0.5) % 1
+    answers.write_text(json.dumps(record))
+    changed = json.loads(command(test, "--format json").stdout)["diagnostics"][-1]
+    assert changed["concern"]
+    assert "differ by 0.50 on average. Answers that change so much tell" in changed["message"]
     other = command(test.replace(str(rows), str(folder / "reversed.csv")))
     assert (other.exit_code, "holds answers about other rows" in other.stderr) == (2, True)
 
@@ -143,6 +150,9 @@ def test_scores_made_by_the_page_are_kept_and_a_second_start_goes_on(
     assert "11 of 24" in opened.read("sit/Ada")
     _, said, _ = opened.end()
     assert (tmp_path / "said_scores.parquet").read_bytes() == scores
+    other = command("elicit", *about, "--features", "size,age", "--export")
+    started = "said.db was started with --features size, not age,size: leave --features out"
+    assert (other.exit_code, started in other.stderr) == (2, True)
     assert "Ada: 10 of 24 cases." in said
     assert "Next: evenodds line" not in said
     exported = command("elicit", *about, "--export")

@@ -228,8 +228,8 @@ def test_no_command_at_all_shows_what_there_is(shell):
         ("code --alternative less", ""),
         (
             "diagnosis --alternative less",
-            "evenodds: 'ill' is taken as the positive label, the later in alphabetical order, and "
-            "a side was asked for: --positive healthy turns it round.\n",
+            "evenodds: 'ill' is taken as the positive label, the later in alphabetical order; "
+            "if it is 'healthy', add --positive healthy.\n",
         ),
     ],
 )
@@ -241,8 +241,8 @@ def test_stated_chances_make_the_positive_label_matter(command, files, tmp_path)
     stated = tmp_path / "stated.csv"
     stated.write_text("age,dose,posterior\n0,0,0.5\n1,-1,0.5\n1,1,0.9\n-1,-1,0.1\n")
     done = command(f"test {files}/plain.csv --label diagnosis --anchors {stated}")
-    assert "'ill' is taken as the positive label" in done.stderr
-    assert "and chances were stated: --positive healthy" in done.stderr
+    told = "stated chances are read as the chance of 'ill'; if they mean 'healthy', add"
+    assert told in done.stderr
 
 
 @pytest.mark.parametrize(("option", "shown"), [("", False), ("--margin 0.3", True)])

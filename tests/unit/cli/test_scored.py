@@ -13,8 +13,8 @@ from evenodds.rows.read import read_data
 def scores(command, files, tmp_path):
     """Return a function that scores the rows, and the file that it writes."""
 
-    def run(*more, name="s.parquet", label="diagnosis", features="age,dose"):
-        arguments = ["scores", files / "rows.csv", "--label", label, "--out", tmp_path / name]
+    def run(*more, name="s.parquet", label="diagnosis", features="age,dose", data="rows.csv"):
+        arguments = ["scores", files / data, "--label", label, "--out", tmp_path / name]
         return command(*arguments, "--features", features, *more), tmp_path / name
 
     return run
@@ -148,3 +148,12 @@ def test_the_data_are_not_overwritten(command, files):
     said = command(f"scores {files}/rows.csv --label code --out {files}/rows.csv")
     assert "would overwrite" in said.stderr
     assert (files / "rows.csv").read_bytes() == before
+
+
+def test_three_labels_are_told_how_to_make_probabilities(scores, files, table):
+    table.assign(three=np.arange(len(table)) % 3).to_csv(files / "three.csv", index=False)
+    done, path = scores(label="three", data="three.csv")
+    assert (done.exit_code, path.exists()) == (2, False)
+    said = " ".join(done.stderr.split())
+    assert "column 'three' has 3 distinct labels (0, 1 and 2) but scores are made of 2: " in said
+    assert "cross_val_predict(model, X, y, method='predict_proba')" in said

@@ -119,6 +119,8 @@ def test_looked_up_classes_are_drawn_by_label_and_read_without_a_model(command, 
         (("--weight", "weight"), "--weight does not go with three classes and more"),
         (("--positive", "cat"), "--positive does not go with three classes and more"),
         (("--alternative", "less"), "every pair of classes is tested, both ways"),
+        (("--margin", "0.2"), "--margin is for two classes, and there are three or more"),
+        (("--margin", "0.2", "--gate", "equivalence"), "leave --margin and --gate equivalence out"),
     ],
 )
 def test_options_of_two_classes_are_refused(command, folder, sheet, options, message):

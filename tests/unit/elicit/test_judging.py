@@ -115,12 +115,12 @@ def test_a_kind_that_was_set_beforehand_is_not_asked_for(visit):
 def test_whoever_prepares_is_told_what_could_be_found(opened):
     (said,) = opened().prospects()
     assert re.fullmatch(
-        r"With 24 cases, a difference of the flip rates would probably be found from this size on: "
-        r"\d+ in 100 with stated probabilities, \d+ in 100 with looked-up truth \(power 0.8; 5% of "
-        r"the class flipped less\).",
+        r"24 cases would probably reveal a difference of \d+ in 100 or more with stated "
+        r"probabilities and a difference of \d+ in 100 or more with looked-up truth, if the better "
+        r"class is flipped in 5% \(power 0.8\).",
         said,
     )
-    assert "none of any size with looked-up truth" in prospect_line(12, {"looked-up": None})
+    assert "reveal no difference with looked-up truth, if" in prospect_line(12, {"looked-up": None})
 
 
 def test_the_slider_has_no_resting_answer(visit):

@@ -127,12 +127,12 @@ def test_the_verdict_says_what_was_shown(result, words):
         (
             PERHAPS_CLEAN,
             "No noise was found, but whether there is some cannot be told: these cases do not rule "
-            "out uniform noise or hard-case noise.",
+            "out uniform noise or hard-case noise (more flips at toss-ups).",
         ),
         (
             PERHAPS_UNIFORM,
             "There is noise, but of which kind cannot be told: these cases do not rule out "
-            "hard-case noise.",
+            "hard-case noise (more flips at toss-ups).",
         ),
         (BENT, "No pair of flip rates explains these labels: noise depends on the features, or"),
     ],

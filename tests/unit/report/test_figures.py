@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from scipy.special import expit
+from tests.snapshots.results import MAKERS
 
 import evenodds as eo
 from evenodds.planning.achieved_power import could_have_found, power_curve
@@ -246,3 +247,15 @@ def test_drawing_leaves_the_users_settings_alone(rejecting):
     before = dict(mpl.rcParams)
     rejecting.plot("fit")
     assert dict(mpl.rcParams) == before
+
+
+def test_the_ends_of_the_line_stand_in_the_legend_where_no_stratum_hides_them():
+    result = MAKERS["line_leans"]()
+    figure = result.plot("line")
+    assert not any("alpha" in text.get_text() for text in figure.axes[0].texts)
+    (written,) = (
+        text.get_text()
+        for text in figure.legends[0].get_texts()
+        if text.get_text().startswith("line")
+    )
+    assert written == f"line, from beta {result.beta:.2f}\nto 1 − alpha {1 - result.alpha:.2f}"

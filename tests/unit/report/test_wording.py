@@ -108,9 +108,15 @@ def test_a_prior_verdict_never_claims_that_labels_are_right():
 
 @pytest.mark.parametrize(
     ("low", "high", "shown"),
-    [(-0.123, 0.456, "from −0.12 to +0.46"), (-0.0012, 0.0098, "from −0.001 to +0.010")],
+    [
+        (-0.123, 0.456, "from −0.12 to +0.46"),
+        (-0.0012, 0.0098, "from −0.001 to +0.010"),
+        (-0.222, -0.004, "from −0.222 to −0.004"),
+        (0.00012, 0.3, "from +0.0001 to +0.3000"),
+        (0.0, 0.3, "from +0.00 to +0.30"),
+    ],
 )
-def test_a_narrow_interval_gets_another_digit(low, high, shown):
+def test_an_interval_has_the_digits_that_tell_its_ends_from_none(low, high, shown):
     interval = ConfidenceInterval(
         low=low, high=high, level=0.95, low_is_limit=False, high_is_limit=False
     )

@@ -18,6 +18,14 @@ function press(button) {
   button.form.requestSubmit(button);
 }
 
+// An empty answer is told, but its field not entered: there a key would mean another number.
+document.addEventListener("invalid", (event) => {
+  const field = event.target;
+  if (field.value !== "" || field.validity.badInput || field === document.activeElement) return;
+  event.preventDefault();
+  line.textContent = field.dataset.empty || field.validationMessage;
+}, true);
+
 document.addEventListener("pointerdown", () => { byPointer = true; }, true);
 
 document.addEventListener("keydown", (event) => {
@@ -48,6 +56,7 @@ const slider = document.getElementById("slider");
 
 function state(value) {
   stating.value = value;
+  if (line.textContent === stating.dataset.empty) line.textContent = "";
   showStated();
 }
 

@@ -289,6 +289,14 @@ def read_sheet(
             raise InputError(
                 f"{path} has no column {STATED!r} of answers; {near_misses(STATED, names)}"
             )
+        plain_name = next((name for name in wanted if name.lower().strip(" _") == STATED), None)
+        if plain_name is not None and len(wanted) > 1 and experts is None:
+            other = next(name for name in wanted if name != plain_name)
+            raise InputError(
+                f"{path} has columns {plain_name!r} and {other!r}, which would count as two "
+                f"experts: leave one out, or call the first {STATED}_NAME if it is somebody "
+                "else's."
+            )
         mixed.update((ROW, *wanted))
         return (ROW, *wanted)
 
@@ -382,7 +390,13 @@ def _in_order(
 ) -> FloatArray:
     """Return answers in the order of the draw, a column each; nan where there is none."""
     place = {int(row): number for number, row in enumerate(cases.rows)}
-    rows = [_drawn(value, place, path, counted_from) for value in numbers]
+    # A spreadsheet may end in rows without anything.
+    told = [
+        number
+        for number, value in enumerate(numbers)
+        if not is_nothing(value) or not all(is_nothing(said.values[number]) for said in columns)
+    ]
+    rows = [_drawn(numbers[number], place, path, counted_from) for number in told]
     twice = [row for row in rows if rows.count(row) > 1]
     if twice:
         raise InputError(
@@ -390,7 +404,8 @@ def _in_order(
         )
     stated = np.full((len(cases), len(columns)), np.nan)
     for number, said in enumerate(columns):
-        stated[[place[row] for row in rows], number] = _read_column(said, path, kind, classes)
+        values = _read_column(said, path, kind, classes)
+        stated[[place[row] for row in rows], number] = [values[one] for one in told]
     return stated
 
 
@@ -413,7 +428,7 @@ def _read_column(
     said: Said, path: str | Path, kind: Answers, classes: tuple[Any, Any]
 ) -> list[float]:
     """Return answers as numbers."""
-    given = [None if str(value).strip() in NOTHING else plain(value) for value in said.values]
+    given = [None if is_nothing(value) else plain(value) for value in said.values]
     told = {str(value).strip() for value in given if value is not None}
     codes = {str(one): float(number) for number, one in enumerate(classes)}
     if kind == "looked-up" and told <= codes.keys():
@@ -427,6 +442,11 @@ def _read_column(
             f"{said.called} of {path} has {odd!r} but needs {needed}, and nothing where there is "
             "no answer."
         ) from None
+
+
+def is_nothing(value: Any) -> bool:
+    """Tell whether a cell is empty."""
+    return str(value).strip() in NOTHING
 
 
 def _is_number(value: Any) -> bool:

@@ -92,7 +92,10 @@ NOUNS = {
 
 def list_noise(wider: Sequence[Wider], word: str, *, sizes: bool = True) -> str:
     """Return stated noises, with or without their sizes, as a list in words."""
-    named = [f"{WIDER[each.noise]}{_size(each) if sizes else ''}" for each in wider]
+    named = [
+        f"{WIDER[each.noise]}{_size(each) if sizes else EXPLAINED.get(each.noise, '')}"
+        for each in wider
+    ]
     return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} {word} {named[-1]}"
 
 
@@ -101,6 +104,10 @@ WIDER = {
     "asymmetry": "an asymmetry",
     "hard cases": "hard-case noise",
     "sure cases": "sure-case noise",
+}
+EXPLAINED = {
+    "hard cases": " (more flips at toss-ups)",
+    "sure cases": " (more flips at sure cases)",
 }
 
 

@@ -16,7 +16,13 @@ from evenodds.inference.cases.judged import read_numbers, read_statements
 from evenodds.inference.cases.record import Cases, Ints
 from evenodds.inference.cases.strata import ALIKE, Strata
 from evenodds.inference.line.class_fit import ClassLine, ClassStrata
-from evenodds.inference.line.ladder import DOUBT_BELOW, experts_differ, seen_own_labels
+from evenodds.inference.line.ladder import (
+    DOUBT_BELOW,
+    STEEPER,
+    against_labels,
+    experts_differ,
+    seen_own_labels,
+)
 from evenodds.inference.multiclass.confusion_strata import PairsResult
 from evenodds.inference.multiplicity import holm
 from evenodds.inference.profile import ConfidenceInterval
@@ -275,7 +281,7 @@ def _result(
     said: FloatArray,
 ) -> ClassLineResult:
     names, counts, places = labels.names, line.strata, line.strata.pairs
-    withheld = _cannot_tell(counts)
+    withheld = _cannot_tell(counts) or _at_odds(counts, names)
     n_pairs = len(places)
     if withheld:
         z, shown = np.full(n_pairs, math.nan), np.zeros(n_pairs, dtype=bool)
@@ -341,13 +347,39 @@ def _cannot_tell(strata: ClassStrata) -> str | None:
     return None
 
 
+def _at_odds(strata: ClassStrata, names: tuple[Any, ...]) -> str | None:
+    """Return why answers cannot be of these rows, or scores saw labels; class by class."""
+    each, misfit = _alone(strata), strata.misfit()
+    if any(map(seen_own_labels, each)):
+        return STEEPER
+    off = misfit is not None and misfit[1] < DOUBT_BELOW
+    found = (
+        against_labels(
+            alone,
+            misfit=off,
+            positive=repr(name),
+            other="another class",
+            answers=f"answers about {name!r}",
+        )
+        for name, alone in zip(names, each, strict=True)
+    )
+    return next(filter(None, found), None)
+
+
+def _alone(strata: ClassStrata) -> list[Strata]:
+    """Return each class against all others."""
+    n, judged = strata.labels.sum(axis=1), strata.judged
+    columns = zip(strata.labels.T, strata.stated.T, strict=True)
+    return [
+        Strata(n, labels, judged, stated, strata.dispersion, strata.freedom)
+        for labels, stated in columns
+    ]
+
+
 def _checks(strata: ClassStrata, names: tuple[Any, ...], said: FloatArray) -> list[Diagnostic]:
     """Return what gives reason to doubt the result; what was found in order is not claimed."""
     found = []
-    n = strata.labels.sum(axis=1)
-    for place, name in enumerate(names):
-        positive, stated = strata.labels[:, place], strata.stated[:, place]
-        alone = Strata(n, positive, strata.judged, stated, strata.dispersion, strata.freedom)
+    for place, (name, alone) in enumerate(zip(names, _alone(strata), strict=True)):
         for check in (seen_own_labels(alone), experts_differ(said[:, place])):
             if check is not None:
                 found.append(replace(check, message=f"{name!r}: {check.message}"))

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc, stdtr, xlogy
@@ -106,13 +105,13 @@ def off_the_line(rungs: tuple[LineRung, ...]) -> Diagnostic | None:
 
 
 def against_labels(
-    strata: Strata, rungs: tuple[LineRung, ...], positive: Any, negative: Any
+    strata: Strata, *, misfit: bool, positive: str, other: str, answers: str = "answers"
 ) -> str | None:
     """Return why answers cannot be of these rows: they do not rise with the given labels.
 
     Flips leave labels rising with the truth unless most of them are wrong. Answers that fall are
     those of the other class, answers that lie anywhere those of other cases. A line through
-    either would say as much of flips as chance.
+    either would say as much of flips as chance. `misfit` tells whether no flip rates fit them.
     """
     given, stated = strata.positive / strata.n, strata.stated / strata.judged
     ahead = strata.judged * (given - np.average(given, weights=strata.judged))
@@ -121,13 +120,13 @@ def against_labels(
     freedom = min(float(strata.freedom), 1e9)
     if stdtr(freedom, z) < DOUBT_BELOW:
         return (
-            f"answers fall where given labels rise: they state the chance of {negative!r} instead "
-            f"of {positive!r}, belong to other cases, or most labels are flipped"
+            f"{answers} fall where given labels rise: they state the chance of {other} instead of "
+            f"{positive}, belong to other cases, or most labels are flipped"
         )
-    if stdtr(freedom, -z) >= RISES and off_the_line(rungs) is not None:
+    if stdtr(freedom, -z) >= RISES and misfit:
         return (
-            "answers do not rise with the given labels, and no line fits them: check that each "
-            "stands beside its own case"
+            f"{answers} do not rise with the given labels, and no flip rates fit them: check that "
+            "each stands beside its own case"
         )
     return None
 
@@ -154,6 +153,13 @@ def one_sided_answers(strata: Strata, positive: Any, negative: Any) -> str | Non
     return None
 
 
+STEEPER = (
+    "labels follow the scores more steeply than the answers do, which no flips bring about: the "
+    "answers are unreliable, shy away from 0 and 1 or belong to other cases, or the scores have "
+    "seen the labels of their own rows (make them out of fold, with out_of_fold_scores)"
+)
+
+
 def seen_own_labels(strata: Strata) -> Diagnostic | None:
     """Tell of labels that follow the score more steeply than the truth does.
 
@@ -174,8 +180,8 @@ def seen_own_labels(strata: Strata) -> Diagnostic | None:
     return Diagnostic(
         name="own labels",
         message=f"From low scores to high, labels change {slope:.1f} times as much as the answers "
-        "say; no flips do that. Did the scores see the labels of their own rows? Make them out of "
-        "fold: out_of_fold_scores.",
+        "say; no flips do that. Either the answers are unreliable or shy away from 0 and 1, or the "
+        "scores saw the labels of their own rows: make them out of fold, with out_of_fold_scores.",
         concern=True,
         statistic=z,
         pvalue=pvalue,

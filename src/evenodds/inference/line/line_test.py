@@ -22,6 +22,7 @@ from evenodds.inference.cases.strata import (
 from evenodds.inference.diagnostics import groups_check
 from evenodds.inference.line.class_line import ClassLineResult, class_line
 from evenodds.inference.line.ladder import (
+    STEEPER,
     against_labels,
     experts_differ,
     few_answers,
@@ -355,13 +356,13 @@ def _result(
     elif few := one_sided_answers(strata, labels.positive, labels.negative):
         z, withheld = math.nan, few
     elif seen_own_labels(strata):
-        z = math.nan
-        withheld = (
-            "labels follow the scores more steeply than the answers do, which no flips bring "
-            "about: the scores have seen the labels of their own rows (make them out of fold, with "
-            "out_of_fold_scores), or the answers shy away from 0 and 1"
-        )
-    elif against := against_labels(strata, rungs, labels.positive, labels.negative):
+        z, withheld = math.nan, STEEPER
+    elif against := against_labels(
+        strata,
+        misfit=off_the_line(rungs) is not None,
+        positive=repr(labels.positive),
+        other=repr(labels.negative),
+    ):
         z, withheld = math.nan, against
     elif slope <= 2 * LEAST_SLOPE:
         z = math.nan

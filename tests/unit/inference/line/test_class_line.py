@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evenodds as eo
+from evenodds.report.sheet import View, sheet_of
 
 NAMES = np.array(["cat", "dog", "fox"])
 
@@ -105,12 +106,33 @@ def test_the_first_answers_are_a_smaller_draw(judged):
     assert result.n_cases == 60
 
 
-def test_scores_that_saw_their_own_labels_are_doubted():
+def test_scores_that_saw_their_own_labels_cannot_tell():
     chances, given, scores = world(lean=0.0)
     own = 0.3 * scores + 0.7 * (given[:, None] == NAMES)
     cases = eo.choose_cases(own, n_cases=120)
     result = eo.line_test(own, given, cases, chances[cases.rows], answers="probability")
     assert any(check.name == "own labels" for check in result.diagnostics)
+    assert (np.isnan(result.pvalue), result.rates, result.noise_rate) == (True, None, None)
+
+
+@pytest.mark.parametrize(
+    ("seed", "why"),
+    [
+        (3, "labels follow the scores more steeply than the answers do"),
+        (2, "answers about 'cat' do not rise with the given labels"),
+    ],
+)
+def test_random_numbers_for_answers_cannot_tell(judged, seed, why):
+    scores, given, cases, said, _ = judged
+    random = np.random.default_rng(seed).dirichlet([1, 1, 1], len(said))
+    result = eo.line_test(scores, given, cases, random, answers="probability")
+    assert why in result.withheld
+    found = json.loads(json.dumps(result.to_dict()))
+    assert (found["pvalue"], found["rates"]) == (None, None)
+    sheet = sheet_of(result, View())
+    assert sheet.headline.startswith(f"These cases cannot tell: {why}")
+    assert result.withheld in sheet.verdict
+    assert sheet.next_steps[0].startswith("Check that each answer stands beside its own case")
 
 
 def test_a_score_that_knows_nothing_cannot_tell():
