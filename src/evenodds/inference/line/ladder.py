@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc, stdtr, xlogy
