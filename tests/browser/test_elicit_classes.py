@@ -202,7 +202,7 @@ def test_a_class_that_is_looked_up_is_one_key(tmp_path, page):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         press(page, "4", 2)
         page.get_by_role("button", name="cold").click()
-        page.wait_for_function("document.getElementById('count')?.innerText.startsWith('3')")
+        page.wait_for_function("() => document.getElementById('count')?.innerText.startsWith('3')")
         ready(page)
         assert given(server, "Ada") == ["0,0,0,100,0", "0,0,100,0,0"]
         press(page, "Backspace", 2)

@@ -1,7 +1,7 @@
 """Scores and answers along them: files of scores made and read, and answers tested."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -433,10 +433,12 @@ def read_column_or_file(scores: str, data: list[str] | None) -> FloatArray:
 
 
 def read_sheet_shown(answers: Path) -> pa.Table | None:
-    """Return what a sheet shows beside the answers; None of an export."""
-    if answers.suffix.lower() in (".json", ".jsonl") or not answers.is_file():
+    """Return what a sheet shows beside the answers; None of another file, of any kind."""
+    if answers.suffix.lower() in (".json", ".jsonl"):
         return None
-    return read_shown(answers)
+    with suppress(InputError):  # what is wrong is told when the answers are read
+        return read_shown(answers)
+    return None
 
 
 def _read_draw(answers: Path, cases: Path | None, kind: Any) -> Cases:
