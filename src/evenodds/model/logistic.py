@@ -371,10 +371,10 @@ MANY_ROWS = 128_000
 # Either sample must have this many rows in all, and this many a parameter.
 SAMPLE_ROWS = 2000
 SAMPLE_ROWS_A_PARAMETER = 40
-# From this many columns on a curvature costs far more than a score. A sample there is at most one
-# row in so many, has enough with so many rows a parameter, and serves if it has the fewest.
+# From this many columns on a curvature costs far more than a score. A sample there is one row in
+# so many, has enough with so many rows a parameter, and serves if it has the fewest.
 WIDE = 100
-LEAST_WIDE_THINNING = 8
+LEAST_WIDE_THINNING, MOST_WIDE_THINNING = 8, 16
 ENOUGH_ROWS_A_PARAMETER = 16
 FEWEST_ROWS_A_PARAMETER = 5
 LAST_WIDE_STEP = 1e-7
@@ -618,7 +618,7 @@ def _sampled(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments] | 
     """
     n_parameters = rows.n_features + 1
     step = rows.n_rows // (ENOUGH_ROWS_A_PARAMETER * n_parameters)
-    step = sampling_step(rows, min(max(step, LEAST_WIDE_THINNING), THINNING))
+    step = sampling_step(rows, min(max(step, LEAST_WIDE_THINNING), MOST_WIDE_THINNING))
     if rows.n_rows // step < FEWEST_ROWS_A_PARAMETER * n_parameters:
         return None
     sample = rows.peeked(step, np.random.default_rng(SAMPLE_SEED))
