@@ -354,3 +354,31 @@ def test_labels_are_counted_in_each_stratum(weighted, judged):
     within = np.arange(3)[:, None] == strata
     np.testing.assert_allclose(n, within @ counted)
     np.testing.assert_allclose(positive, within @ (counted * given))
+
+
+def test_hardly_an_answer_for_one_class_tells_nothing():
+    """A lucky draw without a high statement would be trusted: .22 of uniform noise was rejected."""
+    rng = np.random.default_rng(4)
+    chance = 1 / (1 + np.exp(4 - 0.7 * rng.normal(size=30_000)))
+    given = eo.UniformNoise(0.3).flip((rng.random(30_000) < chance).astype(int), rng)
+    scores = 0.3 + 0.4 * chance
+    cases = eo.choose_cases(scores, n_cases=60)
+    result = eo.line_test(scores, given, cases, chance[cases.rows], answers="probability")
+    assert result.withheld is not None
+    assert "add up to" in result.withheld
+    assert np.isnan(result.pvalue)
+    assert all(one.true is None and one.fitted is None for one in result.strata)
+    assert result.smallest_margin is None
+
+
+def test_few_groups_are_doubted():
+    rng = np.random.default_rng(3)
+    chance = rng.uniform(0.05, 0.95, size=2000)
+    given = eo.UniformNoise(0.1).flip((rng.random(2000) < chance).astype(int), rng)
+    scores, groups = 0.1 + 0.8 * chance, np.arange(2000) // 100
+    cases = eo.choose_cases(scores, n_cases=60)
+    said = chance[cases.rows]
+    result = eo.line_test(scores, given, cases, said, answers="probability", groups=groups)
+    assert "20 groups: too few" in next(
+        check.message for check in result.diagnostics if check.name == "groups"
+    )
