@@ -105,8 +105,9 @@ def test_joint(data, name):
     D = np.column_stack([np.ones(len(X)), X])
     A, t, V = _anchor_numbers(points, CASES[name])
     precision = np.linalg.inv(V)
-    # Places err: their density has the length of the slopes, on standardised columns, for a factor.
-    spreads, found = X.std(axis=0), np.linalg.matrix_rank(V)
+    # Places err: those beyond the coefficients have the length of the slopes, on standardised
+    # columns, for a factor.
+    spreads, found = X.std(axis=0), max(np.linalg.matrix_rank(V) - A.shape[1], 0)
 
     def penalty(b):
         off = A @ b - t

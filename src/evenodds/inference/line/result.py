@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from evenodds.inference.cases.record import Answers
 from evenodds.inference.contour.result import Answer, Noise, Wider
@@ -110,6 +110,8 @@ class LineTestResult(Profiled):
     design_effect : float
         How many times the variance is that of independent rows, where there are groups.
     """
+
+    _schema: ClassVar[int] = 4
 
     statistic: float
     pvalue: float
