@@ -7,6 +7,7 @@ Each ``check_*`` returns the value in the form the formulas use, or raises
 import difflib
 import math
 import numbers
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +22,9 @@ LONGEST_SHOWN = 80
 # Beyond this, floating-point numbers skip whole ones.
 LARGEST_WHOLE = 2**53
 # The largest whole number where nothing less is said, and the most work that can be asked for.
-MOST_WHOLE, MOST_RUNS, MOST_WORKERS = 10**18, 1_000_000, 1_000
+MOST_WHOLE, MOST_RUNS = 10**18, 1_000_000
+# Processes for each core of this machine, and how many any machine may start.
+PROCESSES_A_CORE, FEW_PROCESSES = 4, 16
 # Python may refuse to write out larger numbers.
 ENDLESS = 10**30
 # A shared tolerance by default takes no more of the room that tolerances leave than this share.
@@ -67,6 +70,18 @@ def check_whole(value: Any, name: str, *, at_least: int = 0, at_most: int = MOST
     if number > at_most:
         raise InputError(f"{name} is {shown} but must be at most {at_most:,}.")
     return int(number)
+
+
+def check_workers(value: Any, name: str = "workers") -> int:
+    """Return a number of processes that this machine can start."""
+    workers, cores = check_whole(value, name, at_least=1), os.cpu_count() or 1
+    most = max(FEW_PROCESSES, PROCESSES_A_CORE * cores)
+    if workers > most:
+        raise InputError(
+            f"{name} is {workers:,} but this machine has {counted(cores, 'core')}: give at most "
+            f"{most}, more would only fill its memory."
+        )
+    return workers
 
 
 def default_shared_tolerance(stated: FloatArray, tolerance: FloatArray) -> float:

@@ -9,6 +9,7 @@ from evenodds.validation import (
     check_tolerances,
     check_vector,
     check_whole,
+    check_workers,
     counted,
     join_quoted,
     near_misses,
@@ -189,3 +190,12 @@ def test_a_number_has_its_sign_and_nothing_is_never_negative(value, shown):
 )
 def test_one_is_counted_in_the_singular(number, shown):
     assert counted(number, "row") == shown
+
+
+def test_more_processes_than_a_machine_can_hold_are_refused(refused, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert check_workers(16) == 16
+    with refused("--workers is 1,000 but this machine has 2 cores: give at most 16, more would"):
+        check_workers(1_000, "--workers")
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    assert check_workers(256) == 256

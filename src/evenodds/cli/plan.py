@@ -107,10 +107,10 @@ def run_plan(
 ) -> None:
     """Work out rows, toss-ups, asymmetry or power: leave out the one you want to know."""
     from evenodds.planning.plan import make_plan
-    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
+    from evenodds.validation import MOST_RUNS, check_whole, check_workers
 
     check_whole(runs, "--runs", at_most=MOST_RUNS)
-    check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS)
+    check_workers(workers, "--workers")
     if scores is not None:
         others: dict[str, Any] = {
             "--features": pilot.features,

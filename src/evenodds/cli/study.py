@@ -62,7 +62,7 @@ def run_paper(
     from evenodds.inference.asymmetry import CURVE_METHODS
     from evenodds.simulation.worlds import find_world
     from evenodds.study.paper import run_paper_study
-    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
+    from evenodds.validation import MOST_RUNS, check_whole, check_workers
 
     test = CURVE_METHODS[method]()
     with progress_bar("Simulating") as progress:
@@ -73,7 +73,7 @@ def run_paper(
             method=test if test.has_rates else None,
             runs=check_whole(runs, "--runs", at_least=1, at_most=MOST_RUNS),
             seed=check_whole(seed, "--seed"),
-            workers=check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS),
+            workers=check_workers(workers, "--workers"),
             progress=progress,
         )
     _show_paper_rates(rates, method)
@@ -97,7 +97,7 @@ def run_atlas(
     """Measure level and power of every method over many worlds, as a table and heat maps."""
     from evenodds.cli.input import split_names
     from evenodds.study.atlas import run_atlas_study
-    from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_whole
+    from evenodds.validation import MOST_RUNS, check_whole, check_workers
 
     with progress_bar("Simulating") as progress:
         written, verdicts, interrupted = run_atlas_study(
@@ -106,7 +106,7 @@ def run_atlas(
             worlds=split_names(worlds, "--worlds"),
             runs=check_whole(runs, "--runs", at_least=1, at_most=MOST_RUNS),
             seed=check_whole(seed, "--seed"),
-            workers=check_whole(workers, "--workers", at_least=1, at_most=MOST_WORKERS),
+            workers=check_workers(workers, "--workers"),
             progress=progress,
         )
     for verdict in verdicts:

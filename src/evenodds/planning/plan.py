@@ -30,7 +30,7 @@ from evenodds.simulation.own_data import PilotWorld
 from evenodds.simulation.parallel import Progress
 from evenodds.simulation.rejection import RejectionRate, measure_rejections
 from evenodds.simulation.world import World
-from evenodds.validation import MOST_RUNS, MOST_WORKERS, check_between, check_whole
+from evenodds.validation import MOST_RUNS, check_between, check_whole, check_workers
 
 LEVEL = 0.9
 PILOTS = 25
@@ -241,7 +241,7 @@ def make_plan(
     With `runs`, the formula is corrected where rows are few, and the plan is simulated that often.
     """
     check_whole(runs, "runs", at_most=MOST_RUNS)
-    check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS)
+    check_workers(workers)
     question = read_question(design, **settings)
     given: dict[str, Any] = {
         "n_rows": n_rows,

@@ -36,7 +36,7 @@ from evenodds.rows.table_rows import (
     blocks_of,
 )
 from evenodds.rows.tables import Part, Progress, Table, V, batches_of, in_runs
-from evenodds.validation import MOST_WORKERS, check_whole, counted
+from evenodds.validation import check_workers, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -384,7 +384,7 @@ def _count(named: str | int) -> int:
             f"--workers is {named!r} but must be a number of processes, or the address of a "
             "scheduler, as tcp://host:8786."
         ) from None
-    return check_whole(count, "--workers", at_least=1, at_most=MOST_WORKERS)
+    return check_workers(count, "--workers")
 
 
 @contextmanager

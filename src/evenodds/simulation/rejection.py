@@ -22,7 +22,13 @@ from evenodds.rows.memory import read_rows
 from evenodds.simulation.parallel import Progress, carry_out, in_tasks
 from evenodds.simulation.world import Trial, World
 from evenodds.simulation.worlds import find_world
-from evenodds.validation import MOST_RUNS, MOST_WORKERS, FloatArray, check_between, check_whole
+from evenodds.validation import (
+    MOST_RUNS,
+    FloatArray,
+    check_between,
+    check_whole,
+    check_workers,
+)
 
 OwnTest = Callable[[Trial], float]  # a trial's p-value, for tests that are not ours
 
@@ -248,7 +254,7 @@ def rejection_rate(
         PValues(setting, test, check_alternative(alternative)),
         runs,
         significance=level,
-        workers=check_whole(workers, "workers", at_least=1, at_most=MOST_WORKERS),
+        workers=check_workers(workers),
         runs_a_task=step,
         progress=progress,
     )
