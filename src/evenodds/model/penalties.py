@@ -28,6 +28,8 @@ LEAST_SHARE = 1e-3
 MOST_PAST = 4
 # Beyond these log-odds a chance is 0 or 1 to the last digit.
 MOST_LOGIT = 40.0
+# Products of columns so many spreads from 0 lose the digits that their values differ in.
+FAR = 1e6
 
 Folds = NDArray[np.int8]
 
@@ -78,14 +80,27 @@ class Scale:
         made[:, 1:] /= beside(self.spreads, made)
         return made
 
+    @property
+    def far(self) -> NDArray[np.bool_]:
+        """Which features lie so far from 0 that their means are taken off before any product."""
+        return np.asarray(np.abs(self.means) > FAR * self.spreads)
+
+    def near(self, features: Any) -> Any:
+        """Return features as they are, but for those far from 0."""
+        far = np.flatnonzero(self.far).tolist()
+        if far:
+            features = features + 0  # a copy: blocks are lent
+            features[:, far] -= beside(self.means[far], features)
+        return features
+
     def slopes(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return slopes and intercepts of some curves for features as they are."""
+        """Return slopes and intercepts of some curves for features that are `near`."""
         slopes = coefficients[1:] / self.spreads[:, None]
-        return slopes, coefficients[0] - self.means @ slopes
+        return slopes, coefficients[0] - np.where(self.far, 0, self.means) @ slopes
 
     def products(self, totals: FloatArray, inner: FloatArray) -> FloatArray:
-        """Return the design's products with columns, from their totals and the features' own."""
-        centred = inner - np.outer(self.means, totals)
+        """Return the design's products with columns, from their totals and those of `near`."""
+        centred = inner - np.outer(np.where(self.far, 0, self.means), totals)
         return np.vstack([totals, centred / self.spreads[:, None]])
 
 

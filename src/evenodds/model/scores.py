@@ -141,7 +141,7 @@ class _FoldScores(Sums):
         self.totals, self.products = np.zeros(len(self.intercepts)), np.zeros(self.slopes.T.shape)
 
     def add(self, block: Block) -> None:
-        features, (numbers, folds) = exactly(block.features), self.folds.of(block)
+        features, (numbers, folds) = self.scale.near(exactly(block.features)), self.folds.of(block)
         slopes, intercepts = beside(self.slopes, features), beside(self.intercepts, features)
         for rows in pieces(features):
             missed = features[rows] @ slopes
@@ -166,12 +166,12 @@ class _FoldHeights(Sums):
     on_device = True
 
     def __init__(self, coefficients: FloatArray, folds: Division, scale: Scale) -> None:
-        self.folds = folds
+        self.folds, self.scale = folds, scale
         self.slopes, self.intercepts = scale.slopes(coefficients)
         self.heights = np.zeros(len(self.intercepts))
 
     def add(self, block: Block) -> None:
-        features = exactly(block.features)
+        features = self.scale.near(exactly(block.features))
         logits = features @ beside(self.slopes, features) + beside(self.intercepts, features)
         heights = block.labels[:, None] * logits - block.xp.logaddexp(logits * 0, logits)
         heights *= counts_of(block)[:, None]
@@ -209,12 +209,12 @@ class _Scored:
     on_device = True
 
     def __init__(self, coefficients: FloatArray, folds: Division, scale: Scale) -> None:
-        self.folds = folds
+        self.folds, self.scale = folds, scale
         self.slopes, self.intercepts = scale.slopes(coefficients)
         self.parts: list[tuple[int, FloatArray]] = []
 
     def add(self, block: Block) -> None:
-        features = exactly(block.features)
+        features = self.scale.near(exactly(block.features))
         logits = features @ beside(self.slopes, features) + beside(self.intercepts, features)
         own = logits[self.folds.of(block)]
         self.parts.append((block.start, on_host(chances_of(own))))

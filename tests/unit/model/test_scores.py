@@ -183,7 +183,15 @@ def test_long_ids_are_no_constant(data):
     X, y = data
     scores = eo.out_of_fold_scores(np.column_stack([X, 1e15 + np.arange(len(X))]), y)
     same = eo.out_of_fold_scores(np.column_stack([X, np.arange(len(X))]), y)
-    np.testing.assert_allclose(scores, same, atol=1e-3)
+    np.testing.assert_allclose(scores, same, atol=1e-6)
+
+
+def test_a_column_far_from_0_tells_what_it_tells_near_0(data):
+    X, y = data
+    moved = np.r_[1e13, np.zeros(X.shape[1] - 1)]
+    far = X + moved  # which rounds its values, so the same ones are moved back
+    scores, same = eo.out_of_fold_scores(far, y), eo.out_of_fold_scores(far - moved, y)
+    np.testing.assert_allclose(scores, same, atol=1e-6)
 
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(max_iter=10_000)])
