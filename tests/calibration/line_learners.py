@@ -1,7 +1,8 @@
 """Level, power and bias of the line test with scores that were learned from the given labels.
 
 Every run draws rows, flips labels, makes out-of-fold scores, draws cases and asks an expert. The
-scores are used again for every number of cases and kind of answers.
+scores are used again for every number of cases and kind of answers. At the end: what is said of
+flips that depend on the case, and power beside that of `boundary` with toss-ups.
 """
 
 import argparse
@@ -90,12 +91,15 @@ class LearnerCell:
     scores: Callable[[Array, Array, int], Array]
     alpha: float
     beta: float
+    harder: float = 1.0  # so many times as many flips in the harder half of the rows
 
     @property
     def name(self) -> str:
         share = "" if self.share is None else f" {self.share:.0%} positive"
         n, p = self.shape
         flips = f"{self.alpha:g}/{self.beta:g}"
+        if self.harder != 1:
+            flips += f", {self.harder:g} times that in the harder half"
         return f"{self.world.__name__} {n} x {p}{share}, {self.scores.__name__}, flips {flips}"
 
     @property
@@ -103,7 +107,10 @@ class LearnerCell:
         return self.beta - self.alpha
 
     def run(self, seed: int, number: int) -> Array:
-        """Return z(0), whether the interval misses, the estimate and the line's p, by answers."""
+        """Return z(0), whether the interval misses, the estimate, the p of the line, the answer.
+
+        The last is 1 where flips that depend on the case are found or could not have been seen.
+        """
         rng = np.random.default_rng([seed, number])
         X = rng.normal(size=self.shape)
         index = self.world(X)
@@ -112,6 +119,10 @@ class LearnerCell:
         eta = expit(index)
         true = (rng.random(len(eta)) < eta).astype(int)
         given = eo.ClassConditionalNoise(self.alpha, self.beta).flip(true, rng)
+        if self.harder != 1:
+            hard = np.abs(eta - 0.5) <= np.median(np.abs(eta - 0.5))
+            more = eo.ClassConditionalNoise(self.harder * self.alpha, self.harder * self.beta)
+            given = np.where(hard, more.flip(true, rng), given)
         scores = self.scores(X, given, number)
         return np.array([self.judge(one, scores, given, true, eta, rng) for one in ANSWERS])
 
@@ -130,12 +141,13 @@ class LearnerCell:
             answers="looked-up" if answers.looked_up else "probability",
             shared_tolerance=0,
         )
+        warned = result.reached() in {"cannot tell", "instance-dependent"}
         if result.withheld:
-            return result.statistic, False, np.nan, 1.0
+            return result.statistic, False, np.nan, 1.0, warned
         interval = result.confidence_interval()
         missed = not interval.low <= self.asymmetry <= interval.high
         line = 1.0 if result.line_pvalue is None else result.line_pvalue
-        return result.statistic, missed, result.asymmetry, line
+        return result.statistic, missed, result.asymmetry, line, warned
 
 
 @cache
@@ -164,8 +176,31 @@ POWER_CELLS = (
     LearnerCell(logistic, (2000, 200), None, ridge, 0.05, 0.2),
     LearnerCell(interactions, (5000, 10), 0.3, boosted, 0.05, 0.25),
     LearnerCell(trees, (5000, 10), 0.3, boosted, 0.05, 0.25),
+    LearnerCell(interactions, (1000, 10), 0.3, boosted, 0.05, 0.25),
+    LearnerCell(logistic, (1000, 5), 0.3, neighbours, 0.05, 0.2),
+    LearnerCell(logistic, (5000, 5), 0.3, neighbours, 0.05, 0.2),
 )
-CRITICAL = stats.norm.isf(0.025)
+HARD_CELL = LearnerCell(interactions, (5000, 10), 0.3, boosted, 0.1, 0.1, harder=2)
+# Found or not denied in so many runs, and power at most so much below that of `boundary`.
+WARNED_AT_LEAST, BELOW_BOUNDARY_AT_MOST = 0.6, 0.1
+CRITICAL, OUT = stats.norm.isf(0.025), "  <-- out of bounds"
+
+
+def beside_boundary(seed: int, number: int) -> tuple[float, float]:
+    """Return z of `boundary` with 12 toss-ups and of the line with 60 cases, on the same rows."""
+    rng = np.random.default_rng([seed, number])
+    X = rng.normal(size=(2000, 5))
+    eta = expit(logistic(X))
+    given = eo.ClassConditionalNoise(0.05, 0.2).flip((rng.random(2000) < eta).astype(int), rng)
+    pool = rng.normal(size=(20_000, 5))
+    toss_ups = pool[np.abs(expit(logistic(pool)) - 0.5) < 0.05][:12]
+    anchors = eo.Anchors(toss_ups, tolerance=0.05, shared_tolerance=0)
+    cases = eo.choose_cases(scores := eo.out_of_fold_scores(X, given, seed=number), seed=number)
+    sure = eta[cases.rows]
+    reach = np.minimum(np.minimum(sure, 1 - sure), ANSWERS[0].blur * np.sqrt(3))
+    stated = sure + rng.uniform(-1, 1, len(sure)) * reach
+    line = eo.line_test(scores, given, cases, stated, answers="probability", shared_tolerance=0)
+    return eo.asymmetry_test(X, given, anchors).statistic, line.statistic
 
 
 def main() -> int:
@@ -183,7 +218,7 @@ def main() -> int:
             found = np.array(list(pool.map(partial(cell.run, 91), range(runs), chunksize=5)))
             print(f"  {cell.name}")
             for place, answers in enumerate(ANSWERS):
-                z, missed, estimate, line = found[:, place].T
+                z, missed, estimate, line, _ = found[:, place].T
                 rejected = (np.abs(z) > CRITICAL).sum()
                 off = np.nanmedian(estimate) - cell.asymmetry
                 bias = off / np.nanstd(estimate)
@@ -193,9 +228,19 @@ def main() -> int:
                 failures += bad
                 print(
                     f"    {answers.name:<24} {rejected / runs:.3f}  {missed.mean():.3f}  "
-                    f"{bias:+.2f}  {past / runs:.3f}{'  <-- out of bounds' if bad else ''}",
+                    f"{bias:+.2f}  {past / runs:.3f}{OUT if bad else ''}",
                     flush=True,
                 )
+        found = np.array(list(pool.map(partial(HARD_CELL.run, 91), range(runs), chunksize=5)))
+        warned = found[:, ANSWERS.index(Answers(120)), -1].mean()
+        failures += (bad := warned < WARNED_AT_LEAST)
+        print(f"  {HARD_CELL.name}")
+        print(f"    120 stated: found, or cannot tell {warned:.3f}{OUT if bad else ''}")
+        zs = np.array(list(pool.map(partial(beside_boundary, 92), range(runs), chunksize=5)))
+        boundary, line = (np.abs(zs) > CRITICAL).mean(axis=0)
+        failures += (bad := line < boundary - BELOW_BOUNDARY_AT_MOST)
+        print("  logistic 2000 x 5, ridge, flips 0.05/0.2")
+        print(f"    12 toss-ups, boundary {boundary:.3f}; 60 stated {line:.3f}{OUT if bad else ''}")
     print(f"{failures} out of bounds; {time.perf_counter() - started:.0f} s")
     return int(failures > 0)
 
