@@ -183,6 +183,8 @@ POWER_CELLS = (
 HARD_CELL = LearnerCell(interactions, (5000, 10), 0.3, boosted, 0.1, 0.1, harder=2)
 # Found or not denied in so many runs, and power at most so much below that of `boundary`.
 WARNED_AT_LEAST, BELOW_BOUNDARY_AT_MOST = 0.6, 0.1
+# With fewer rows a flip rate often lies on its bound of 0, which moves the median: only reported.
+ROWS_FOR_BIAS = 2000
 CRITICAL, OUT = stats.norm.isf(0.025), "  <-- out of bounds"
 
 
@@ -223,7 +225,8 @@ def main() -> int:
                 off = np.nanmedian(estimate) - cell.asymmetry
                 bias = off / np.nanstd(estimate)
                 past = (line < 0.05).sum()
-                bad = missed.sum() > most or past > most or abs(bias) > 0.25
+                bad = missed.sum() > most or past > most
+                bad = bad or (cell.shape[0] >= ROWS_FOR_BIAS and abs(bias) > 0.25)
                 bad = bad or (cell.asymmetry == 0 and rejected > most)
                 failures += bad
                 print(
