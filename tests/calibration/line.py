@@ -35,6 +35,7 @@ CLOSER = {
     "fewclose": lambda size: np.linspace(0.05, 0.15, size),
     "fewalike": lambda size: np.full(size, 0.1),
 }
+EVEN = {"even": lambda size: np.linspace(0.05, 0.95, size)}
 DESIGNS = ((30, 3), (60, 5), (120, 8))
 RATES = (0.0, 0.1, 0.25, 0.4)
 BLURS = (0.0, 0.07, 0.15)
@@ -59,6 +60,8 @@ class Cell:
     log_odds: float = 1.0  # above 1 an expert is surer than the case allows
     # How alike cases are in the first to the last strata: differently where there are several.
     concentration: tuple[float, ...] = (CONCENTRATION,)
+    either: tuple[float, ...] = ()  # the two posteriors that cases have, if no more
+    rows: int = ROWS  # of each stratum
     lean: str = ""  # all answers are off the same way, by up to SHARED ("within") or just that
 
     @property
@@ -70,26 +73,37 @@ class Cell:
             answers += f", lean {self.lean}"
         if self.concentration != (CONCENTRATION,):
             answers += f", concentration {self.concentration}"
+        if self.either:
+            answers += ", posteriors {:g} or {:g}".format(*self.either)
+        if self.rows != ROWS:
+            answers += f", {self.rows:,} rows a stratum"
         flips = f"{self.alpha:g}/{self.beta:g}"
         return f"{self.shape:<9} m={self.n_cases:<4} S={self.n_strata} flips={flips:<10} {answers}"
 
     def draw(self, seed: int, run: int) -> Strata:
         rng = np.random.default_rng([seed, run])
-        shares = (SHAPES | CLOSER)[self.shape](self.n_strata)
+        shares = (SHAPES | CLOSER | EVEN)[self.shape](self.n_strata)
+        if self.either:
+            least, most = self.either
+            shares = least + (most - least) * shares
         slope = 1 - self.alpha - self.beta
         lines = self.beta + slope * shares
         sizes = np.full(self.n_strata, self.n_cases // self.n_strata)
         if not self.looked_up:
-            rows = np.full(self.n_strata, ROWS)
+            rows = np.full(self.n_strata, self.rows)
             sizes = shares_of_strata(rows.astype(float), lines, rows // 2, self.n_cases, rng)
         knots = np.linspace(0, 1, len(self.concentration))
         alike = np.interp(np.linspace(0, 1, self.n_strata), knots, self.concentration)
         counts = np.maximum(alike[:, None] * np.column_stack([shares, 1 - shares]), 1e-9)
         of_case = np.repeat(np.arange(self.n_strata), sizes)
         eta = np.where(shares[of_case] == 0, 0.0, rng.beta(*counts[of_case].T))
+        if self.either:
+            eta = least + (most - least) * (
+                rng.random(eta.shape) < (shares[of_case] - least) / (most - least)
+            )
         said = self._said(eta, rng)
-        others = (ROWS - sizes).astype(float)
-        given = rng.binomial(ROWS - sizes, lines).astype(float)
+        others = (self.rows - sizes).astype(float)
+        given = rng.binomial(self.rows - sizes, lines).astype(float)
         if self.looked_up:
             stated = np.bincount(of_case, said, minlength=self.n_strata)
             ones = np.ones(self.n_strata)
@@ -211,6 +225,15 @@ UNEQUAL = [
     for m, size in ((25, 5), (30, 5), (40, 5), (50, 5), *DESIGNS)
     for concentration in ((0.3,), (8.0, 8.0, 0.7))
 ]
+# Clean labels or nearly so, and an expert who is nearly sure of every case: hardly a label differs
+# from what is stated, and a few that do decide how far the two go together.
+SURE = [
+    Cell(shape, m, size, rate, rate, 0.01, either=either, rows=5000)
+    for shape in ("even", "wide")
+    for m, size in DESIGNS
+    for either in ((0.02, 0.97), (0.005, 0.98), (0.1, 0.9))
+    for rate in (0.0, 0.01, 0.03)
+]
 LEANING = [
     Cell(shape, m, size, rate, rate, lean=lean)
     for shape in SHAPES
@@ -270,28 +293,39 @@ def main() -> int:
             failures += missed > most
             mark = "  <-- out of bounds" if missed > most else ""
             print(f"  {cell.name:<60} {found / runs:.3f}  {missed / runs:.3f}{mark}", flush=True)
-        print("An overconfident expert (reported, no bound)")
-        told(tables[2], lambda cell: False)
-        print(f"All answers lean by up to {SHARED:g}, which is allowed for (edge: no bound)")
-        failures += told(tables[3], lambda cell: cell.lean == "within")
-        print("Statements that vary differently between strata (a bound for usual designs)")
-        failures += told(UNEQUAL, lambda cell: (cell.n_cases, cell.n_strata) in DESIGNS)
+        tables_told = (
+            ("An overconfident expert (reported, no bound)", tables[2], lambda cell: False),
+            (
+                f"All answers lean by up to {SHARED:g}, which is allowed for (edge: no bound)",
+                tables[3],
+                lambda cell: cell.lean == "within",
+            ),
+            (
+                "Statements that vary differently between strata (a bound for usual designs)",
+                UNEQUAL,
+                lambda cell: (cell.n_cases, cell.n_strata) in DESIGNS,
+            ),
+            ("An expert nearly sure of all cases, labels nearly clean", SURE, lambda cell: True),
+        )
+        for title, some, bounded in tables_told:
+            print(title)
+            failures += told(some, bounded)
         print("A score that tells nothing: level, and what it would be without the rule")
         for cell in USELESS:
             rejected, _, regardless = counted(cell)
             failures += rejected > most
             print(f"  {cell.name:<60} {rejected / runs:.3f}  {regardless / runs:.3f}", flush=True)
         failures += experts_told(runs)
-        some = runs // 5
-        print(f"Numbers shown, and intervals among them that miss the truth, {some} runs a cell")
+        fewer = runs // 5
+        print(f"Numbers shown, and intervals among them that miss the truth, {fewer} runs a cell")
         for cell in WITHHELD:
-            parts = (range(first, min(first + 20, some)) for first in range(0, some, 20))
+            parts = (range(first, min(first + 20, fewer)) for first in range(0, fewer, 20))
             shown, missed = np.sum(list(pool.map(partial(cell.shown, 74), parts)), axis=0)
             out = missed > stats.binom.ppf(1 - 1e-3 / len(WITHHELD), shown, 0.05)
             failures += out
             mark = "  <-- out of bounds" if out else ""
             share = missed / max(shown, 1)
-            print(f"  {cell.name:<60} {shown / some:.3f}  {share:.3f}{mark}", flush=True)
+            print(f"  {cell.name:<60} {shown / fewer:.3f}  {share:.3f}{mark}", flush=True)
     print(f"{failures} cells out of bounds; {time.perf_counter() - started:.0f} s")
     return int(failures > 0)
 

@@ -1,4 +1,4 @@
-"""A few runs of `line.py`: the level holds where one pooled dispersion would break it."""
+"""A few runs of `line.py`: the level holds where a dispersion that is too small would break it."""
 
 import pytest
 from scipy import stats
@@ -13,6 +13,7 @@ from tests.calibration.line import Cell
         Cell("lopsided", 60, 5, 0.1, 0.1),
         Cell("wide", 60, 5, 0.0, 0.0),
         Cell("narrow", 120, 8, 0.1, 0.1, looked_up=True),
+        Cell("even", 30, 3, 0.0, 0.0, 0.01, either=(0.005, 0.98), rows=5000),
     ],
     ids=lambda cell: cell.name,
 )

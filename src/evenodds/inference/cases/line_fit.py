@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, xlogy
 
 from evenodds.inference.cases.record import Ints
@@ -48,6 +49,14 @@ class LineFit:
         )
         shares = np.take_along_axis(self.shares, places[..., None], axis=-2)
         return LineFit(height, slope, shares, score)
+
+    def replaced(self, where: NDArray[np.bool_], others: "LineFit") -> "LineFit":
+        """Return the lines, some of them replaced."""
+        height, slope, score = (
+            np.where(where, getattr(others, name), getattr(self, name))
+            for name in ("log_likelihood", "slope", "score")
+        )
+        return LineFit(height, slope, np.where(where[..., None], others.shares, self.shares), score)
 
 
 def fit_lines(strata: Strata, asymmetries: FloatArray, near: LineFit | None = None) -> LineFit:
@@ -278,10 +287,15 @@ class LineStatistic:
         best, near = _best_between(strata, ends, nearest)
         steep = np.abs(near.score) > STEEP * np.maximum(ends.rise, -ends.fall)
         if (steep | (near.log_likelihood < fits.log_likelihood.max(axis=-1, keepdims=True))).any():
-            tried = np.linspace(ends.low[..., 0], ends.high[..., 0], ASYMMETRIES, axis=-1)
-            ends, _ = Ends.of(tried, fit_lines(strata, tried))
+            finer = np.linspace(ends.low[..., 0], ends.high[..., 0], ASYMMETRIES, axis=-1)
+            ends, _ = Ends.of(finer, fit_lines(strata, finer))
             best, near = _best_between(strata, ends, None)
-        return cls(strata, shared_tolerance, near, best[..., 0])
+        # Where a class is never flipped the top may be a corner at 0, which is on the grid.
+        top = fits.log_likelihood.argmax(axis=-1)[..., None]
+        of_grid = fits.at(top)
+        higher = of_grid.log_likelihood > near.log_likelihood
+        best = np.where(higher, np.take_along_axis(tried, top, axis=-1), best)
+        return cls(strata, shared_tolerance, near.replaced(higher, of_grid), best[..., 0])
 
     @property
     def estimate(self) -> float:

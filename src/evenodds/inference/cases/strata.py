@@ -150,9 +150,15 @@ def strata_by_statement(
     stated = judged * np.clip(means, plain / 2, (1 + plain) / 2)
     # One degree of freedom is for how far statements follow labels.
     freedom = float(len(said) - len(n) - 1)
-    return Strata(n, positive, judged, stated, dispersions(squares, stated, judged), freedom), (
-        regressed
-    )
+    dispersion = dispersions(squares, stated, judged)
+    # Hardly a clean label differs from a statement that is nearly sure, and a dozen cases may hold
+    # none that does. But labels go along with chances no further than these say.
+    own = np.asarray(np.bincount(of_case, (said - plain[of_case]) ** 2, len(n)), dtype=float)
+    varies = dispersions(own, plain * judged, judged) * yes_or_no(plain)
+    unsure = np.bincount(of_case, said * (1 - said), len(n)) / judged + HALF_A_CASE / len(said)
+    left = (1 - regressed.pull) ** 2 * varies + regressed.pull**2 * unsure
+    dispersion = np.clip(left / yes_or_no(stated / judged), dispersion, 1)
+    return Strata(n, positive, judged, stated, dispersion, freedom), regressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +206,7 @@ class Regressed:
         apart = share - share.mean()
         slope = (apart * means).sum() / max((apart**2).sum(), NOTHING)
         near = np.clip(means.mean() + slope * apart, 0, 1)
-        of_labels = np.clip(share * (1 - share), SHARE_FLOOR * (1 - SHARE_FLOOR), None)
+        of_labels = yes_or_no(share)
         steep = near * (1 - near) / of_labels
         # Least squares, weighted by one over the variance of the statements of a stratum.
         follows = (off_said * off_label / of_labels[of_case]).sum()
@@ -219,8 +225,12 @@ def dispersions(squares: FloatArray, stated: FloatArray, judged: FloatArray) -> 
     small where an expert is sure in most strata and not in one; that of a few statements alone
     is too small by chance, and strata where it is would be trusted most.
     """
-    share = np.clip(stated / judged, SHARE_FLOOR, 1 - SHARE_FLOOR)
-    most = share * (1 - share)
+    most = yes_or_no(stated / judged)
     pooled = squares.sum() / ((judged - 1) * most).sum()
     drawn = (squares / most + CASES_OF_ALL * pooled) / (judged - 1 + CASES_OF_ALL)
     return np.asarray(np.clip(drawn, LEAST_DISPERSION, 1))
+
+
+def yes_or_no(share: FloatArray) -> FloatArray:
+    """Return the variance of a yes or no: the most that statements of a mean can have."""
+    return np.clip(share * (1 - share), SHARE_FLOOR * (1 - SHARE_FLOOR), None)

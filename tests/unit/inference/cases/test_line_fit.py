@@ -116,6 +116,23 @@ def test_the_best_asymmetry_is_found_where_experts_are_sure():
         assert best > fit_lines(strata, across).log_likelihood.max() - 1e-3
 
 
+@pytest.mark.parametrize(
+    ("n", "positive", "stated", "spread"),
+    [
+        ([2e5, 5e3, 5e4], [0, 1217, 17400], [0, 2.855, 4.201], 0.1),
+        ([2e5, 5e3, 5e3], [0, 0, 140], [0, 0, 0.169], 0.4),
+    ],
+)
+def test_a_top_that_is_a_corner_at_no_asymmetry_is_found(n, positive, stated, spread):
+    """A large stratum without a positive label: any flip of negatives costs it dearly."""
+    strata = Strata(*map(np.array, (n, positive)), np.full(3, 12.0), np.array(stated),
+                    np.full(3, spread), 32.0)  # fmt: skip
+    found = LineStatistic.of(strata)
+    heights = fit_lines(strata, np.linspace(-0.5, 0.5, 101)).log_likelihood
+    assert found.best.log_likelihood[0] >= heights.max() - 1e-9
+    assert (np.abs(found(np.array([-0.3, -0.2, -0.1]))) > 0.2).all()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_z_falls_and_its_table_agrees(seed):
     statistic = LineStatistic.of(draw(seed), shared_tolerance=0.05)

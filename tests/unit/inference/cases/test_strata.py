@@ -57,3 +57,20 @@ def test_a_dispersion_is_its_own_drawn_towards_that_of_all():
     found = dispersions(squares, stated, judged)
     np.testing.assert_allclose(found, (11 * own + 12 * pooled) / 23, rtol=1e-12)
     assert dispersions(squares * 3, stated, judged).max() == 1
+
+
+def test_clean_labels_leave_what_statements_do_not_tell_of_them():
+    """Of posteriors 0.02 and 0.98 one label in 50 differs, though none does among these cases.
+
+    Labels vary about statements by p (1 - p) and half a case, and p about what a pull of b leaves
+    by (1 - b)^2.
+    """
+    said = np.tile([0.02] * 6 + [0.98] * 6, 3)
+    label, of_case = np.round(said), np.repeat(np.arange(3), 12)
+    n = np.full(3, 1000.0)
+    found, regressed = strata_by_statement(n, n * [0.45, 0.5, 0.55], of_case, said, label)
+    b, varies = regressed.pull[1], 0.48**2 * (11 / 12 + 1) * 12 / 23 * 12 / 11
+    assert regressed.off.var() < 0.001
+    left = (1 - b) ** 2 * varies + b**2 * (0.02 * 0.98 + 0.5 / 36)
+    assert found.dispersion[1] * 0.25 == pytest.approx(left, rel=0.01)
+    assert left > 0.015
