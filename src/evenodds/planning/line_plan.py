@@ -12,7 +12,14 @@ from evenodds.errors import InputError
 from evenodds.inference.cases.choose import FEWEST_CASES, choose_cases
 from evenodds.inference.cases.line_fit import LineStatistic
 from evenodds.inference.cases.record import Answers, check_answers, cut, read_scores
-from evenodds.inference.cases.strata import LEAST_DISPERSION, USUAL_DISPERSION, Strata
+from evenodds.inference.cases.strata import (
+    ALIKE,
+    LEAST_DISPERSION,
+    NOTHING,
+    USUAL_DISPERSION,
+    Strata,
+)
+from evenodds.inference.line.ladder import FEWEST_OF_A_CLASS
 from evenodds.inference.line.line_test import DEFAULT_SHARED_TOLERANCE
 from evenodds.inference.profile import Alternative
 from evenodds.inference.results import Result, check_alternative
@@ -112,14 +119,28 @@ class _Question:
             follows = slope**2 * spread * true * (1 - true)
             spread *= 1 - follows / np.maximum(given * (1 - given), follows + LEAST_DISPERSION)
         strata = Strata(n, n * given, judged, judged * true, spread, math.inf)
+        if self.alike(n_cases) >= ALIKE:
+            return 0.0
         centre = LineStatistic.of(strata, self.shared_tolerance).at_zero
         freedom = math.inf if self.answers == "looked-up" else n_cases - len(n)
         tail = self.significance / (2 if self.alternative == "two-sided" else 1)
         critical = -float(stdtrit(min(freedom, 1e9), tail))
         above, below = ndtr(centre - critical), ndtr(-centre - critical)
-        return float(
-            {"two-sided": above + below, "greater": above, "less": below}[self.alternative]
-        )
+        found = {"two-sided": above + below, "greater": above, "less": below}[self.alternative]
+        return float(found * self._both_spoken_of(judged, true))
+
+    def alike(self, n_cases: int) -> float:
+        """Return the p-value of labels that do not differ between strata, as the test has it."""
+        n, labelled, judged = self.counted(n_cases)
+        return float(Strata(n, n * labelled, judged, judged, judged, math.inf).alike())
+
+    def _both_spoken_of(self, judged: FloatArray, true: FloatArray) -> float:
+        """Return how likely chances of either class add up to what the test needs."""
+        if self.answers == "looked-up":
+            return 1.0
+        error = math.sqrt(max(float((judged * self.dispersion * true * (1 - true)).sum()), NOTHING))
+        sums = float(judged @ true), float(judged @ (1 - true))
+        return float(np.prod(ndtr((np.array(sums) - FEWEST_OF_A_CLASS) / error)))
 
 
 def line_plan(
@@ -247,6 +268,13 @@ def _worked_out(
         check_noise(noise)
     if power is not None:
         check_between(power, "power", question.significance, 1, closed="neither")
+    alike = question.alike(most if n_cases is None else n_cases)
+    if alike >= ALIKE:
+        raise InputError(
+            f"labels are much the same in all strata of the score (p = {alike:.2f}), so a test "
+            "along it would show nothing, however many cases are judged: make a score that tells "
+            "the labels apart."
+        )
     if noise is None:
         check_between(rate, "rate", 0, 0.5, closed="left")
         return n_cases, _harder(question, n_cases, power, rate)

@@ -87,3 +87,33 @@ def test_a_plan_is_told_and_stored(data):
     assert type(plan).from_dict(plan.to_dict()) == plan
     assert f"Have {plan.n_cases} cases judged." in plan.summary()
     assert len(plan.to_frame()) == len(plan.powers)
+
+
+def test_a_score_that_tells_nothing_of_the_labels_is_planned_no_test():
+    rng = np.random.default_rng(0)
+    scores = rng.random(600)
+    labels = (np.arange(600) % 2).astype(int)
+    with pytest.raises(eo.InputError, match="labels are much the same in all strata of the score"):
+        eo.line_plan(scores, labels, n_cases=60, noise=NOISE)
+
+
+def test_answers_that_may_hardly_speak_of_a_class_cost_power():
+    """The test wants chances of either class that add up to 3 cases."""
+    rng = np.random.default_rng(5)
+    eta = 0.5 * rng.beta(0.1, 1.9, 20_000)
+    noise = eo.ClassConditionalNoise(0.05, 0.15)
+    withheld, rejected, powers = 0, 0, []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        given = noise.flip((rng.random(20_000) < eta).astype(int), rng)
+        scores = 0.15 + 0.8 * eta
+        cases = eo.choose_cases(scores, n_cases=60, seed=seed)
+        found = eo.line_test(scores, given, cases, eta[cases.rows], answers="probability")
+        powers.append(eo.line_plan(scores, given, n_cases=60, noise=noise).power)
+        withheld, rejected = (
+            withheld + (found.withheld is not None),
+            rejected + (found.pvalue < 0.05),
+        )
+    assert withheld >= 10
+    assert rejected == 0
+    assert max(powers) < 0.1
