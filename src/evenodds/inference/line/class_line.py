@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,32 +153,40 @@ class ClassLineResult(PairsResult):
         """
         check_between(level, "level", 0, 1, closed="neither")
         i, j = self._places(first, second)
-        if self.rates is None:
+        found = self._intervals(level).get((min(i, j), max(i, j)))
+        if found is None:
             raise InputError(f"there is no interval: {self.withheld}.")
-        low, high = _ends(self.strata, self.shared_tolerance, level)[min(i, j), max(i, j)]
-        low, high = (low, high) if i < j else (-high, -low)
+        low, high = found if i < j else (-found[1], -found[0])
         return ConfidenceInterval(low=low, high=high, level=level)
 
     def asymmetry_intervals(self, level: float = 0.95) -> tuple[ConfidenceInterval, ...]:
         """Return an interval for each pair, in their order; nan where the cases cannot tell."""
         check_between(level, "level", 0, 1, closed="neither")
-        if self.rates is None:
-            unknown = ConfidenceInterval(low=math.nan, high=math.nan, level=level)
-            return (unknown,) * len(self.pairs)
-        return PairsResult.asymmetry_intervals(self, level)
+        found = self._intervals(level)
+        every = combinations(range(len(self.classes)), 2)
+        ends = (found.get(places, (math.nan, math.nan)) for places in every)
+        return tuple(ConfidenceInterval(low=low, high=high, level=level) for low, high in ends)
+
+    def _intervals(self, level: float) -> dict[tuple[int, int], tuple[float, float]]:
+        """Return the intervals of pairs that the cases tell, by the places of their classes."""
+        every = combinations(range(len(self.classes)), 2)
+        told = zip(every, self.pairs, strict=True)
+        known = tuple(places for places, pair in told if pair.asymmetry is not None)
+        return _ends(self.strata, self.shared_tolerance, level, known)
 
 
 @lru_cache(maxsize=16)
 def _ends(
-    strata: tuple[LineStratum, ...], tolerance: float, level: float
+    strata: tuple[LineStratum, ...],
+    tolerance: float,
+    level: float,
+    pairs: tuple[tuple[int, int], ...],
 ) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return the intervals of all pairs, which take a second with five classes, and are kept."""
-    line = ClassLine(counts_of(strata), tolerance)
-    pairs = line.strata.pairs
-    return {
-        (int(i), int(j)): (float(low), float(high))
-        for (i, j), (low, high) in zip(pairs, line.ends(pairs, level), strict=True)
-    }
+    """Return intervals of some pairs, which take a second with five classes, and are kept."""
+    if not pairs:
+        return {}
+    ends = ClassLine(counts_of(strata), tolerance).ends(np.array(pairs), level)
+    return {pair: (float(low), float(high)) for pair, (low, high) in zip(pairs, ends, strict=True)}
 
 
 def class_line(

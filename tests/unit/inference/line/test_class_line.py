@@ -171,6 +171,12 @@ def test_a_pair_that_the_answers_hardly_tell_has_no_estimate():
     assert any(pair.asymmetry is None for pair in result.pairs)
     assert "asymmetries of very different size" in result.withheld
     assert "withheld" in str(result)
+    told = [pair.asymmetry is not None for pair in result.pairs]
+    ends = [interval.low for interval in result.asymmetry_intervals()]
+    np.testing.assert_array_equal(np.isfinite(ends), told)
+    unknown = result.pairs[told.index(False)]
+    with pytest.raises(eo.InputError, match="there is no interval: asymmetries of very different"):
+        result.asymmetry_interval(unknown.first, unknown.second)
 
 
 def _changed(said, case, values):
