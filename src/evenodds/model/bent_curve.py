@@ -14,14 +14,20 @@ of delta therefore holds the error of the index. ``delta`` is linear in the labe
 ``1/(p_0 (1 - p_0))``, so it exists always and is close to normal (theory page, "Contours").
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from evenodds.model.logistic import GroupedScores
-from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, is_step
+from evenodds.model.noisy_fit import (
+    IN_FLIP_RATES,
+    LARGEST_RATE,
+    LAST_GAIN,
+    flip_rates,
+    is_step,
+    point_of,
+)
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
 from evenodds.model.sums import shifted, symmetric_inverse, weigh
 from evenodds.rows.base import Block
@@ -38,8 +44,6 @@ MOST_STEPS = 60
 # A climb that gains less than this in a step has arrived, or creeps towards a step curve.
 LEAST_GAIN = 1e-7
 MOST_DAMPING = 1e8
-# Derivatives of (tau, Delta) in (alpha, beta).
-_RATES = np.array([[0.5, 0.5], [-1.0, 1.0]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     With many rows the search is done on a sample; what is left to do on all of them is little.
     """
     small = problem.small
-    starts = [_point(plain_coefficients / (1 - sum(rates)), rates) for rates in START_RATES]
+    starts = [point_of(plain_coefficients / (1 - sum(rates)), rates) for rates in START_RATES]
     ends = [_climb(small, start) for start in starts]
     smooth = [end for end in ends if not is_step(end)]
     if not smooth:
@@ -73,20 +77,9 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     return FreeCurve(best, plain=False)
 
 
-def _point(coefficients: FloatArray, rates: Iterable[float]) -> NoisyPoint:
-    """Return the curve with these flip rates (alpha, beta)."""
-    alpha, beta = (float(rate) for rate in rates)
-    return NoisyPoint(coefficients, (alpha + beta) / 2, beta - alpha)
-
-
-def _rates(point: NoisyPoint) -> FloatArray:
-    """Return the flip rates (alpha, beta) of a curve."""
-    return np.array([point.alpha, point.beta])
-
-
 def _objective(here: NoisyEvaluation) -> float:
     """Return the log-likelihood, that of the sure cases included."""
-    return here.log_likelihood + SURE_CASES * float(np.log1p(-_rates(here.point)).sum())
+    return here.log_likelihood + SURE_CASES * float(np.log1p(-flip_rates(here.point)).sum())
 
 
 def _climb(
@@ -96,7 +89,7 @@ def _climb(
     here, damping = problem.evaluate(start), 0.0
     for _ in range(MOST_STEPS):
         score, information = _in_flip_rates(here)
-        rates = _rates(here.point)
+        rates = flip_rates(here.point)
         outwards = (rates <= LEAST_RATE) & (score[-2:] < 0)
         outwards |= (rates >= LARGEST_RATE) & (score[-2:] > 0)
         free = np.append(np.ones(len(score) - 2, dtype=bool), ~outwards)
@@ -105,7 +98,7 @@ def _climb(
         step = np.zeros(len(score))
         step[free] = symmetric_inverse(damped) @ score[free]
         moved = np.clip(rates + step[-2:], LEAST_RATE, LARGEST_RATE)
-        there = problem.evaluate(_point(here.point.coefficients + step[:-2], moved))
+        there = problem.evaluate(point_of(here.point.coefficients + step[:-2], moved))
         gain = _objective(there) - _objective(here)
         if gain >= 0:
             here, damping = there, damping / 10
@@ -120,9 +113,9 @@ def _climb(
 def _in_flip_rates(here: NoisyEvaluation) -> tuple[FloatArray, FloatArray]:
     """Return score and information in (theta, alpha, beta), the sure cases included."""
     turn = np.eye(len(here.score))
-    turn[-2:, -2:] = _RATES
+    turn[-2:, -2:] = IN_FLIP_RATES
     score, information = turn.T @ here.score, turn.T @ here.information @ turn
-    kept = 1 - _rates(here.point)
+    kept = 1 - flip_rates(here.point)
     score[-2:] -= SURE_CASES / kept
     information[[-2, -1], [-2, -1]] += SURE_CASES / kept**2
     return score, information
