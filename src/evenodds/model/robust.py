@@ -39,6 +39,8 @@ MOST_CLIMBS, DIRECTIONS = 10, 2
 # Climbs that look for tops stop this far short, in squared standard errors; the last one goes on.
 SEARCH_GAIN = 1e-3
 PATIENCE = 200
+# How hard the curve at the centre of the columns is pulled to 1/2, as a share of the ridge.
+CENTRE_SHARE = 1e-3
 # With fewer rows a parameter the shape of the curve says nothing about its plateaus.
 ROWS_A_PARAMETER = 5
 
@@ -194,12 +196,13 @@ def climb(
     """Climb by damped Fisher scoring in the coefficients and both flip rates."""
     turn = np.eye(len(start.coefficients) + 2)
     turn[-2:, -2:] = IN_FLIP_RATES
+    precision = evidence.precision
 
     def look(coefficients: FloatArray, rates: FloatArray) -> Place[NoisyEvaluation]:
         here = problem.evaluate(point_of(coefficients, rates))
         score, information = turn.T @ here.score, turn.T @ here.information @ turn
-        score[:-2] += evidence.free_score(coefficients)
-        information[:-2, :-2] += evidence.free_information(coefficients)
+        score[:-2] -= precision @ coefficients
+        information[:-2, :-2] += precision
         objective = here.log_likelihood - evidence.penalty(coefficients)
         creep = CREEP_OF_STEPS if is_step(here) else CREEP
         return Place(here, objective, score, information, rates, creep)
@@ -228,7 +231,7 @@ def _polished(problem: NoisyProblem, evidence: Evidence, fit: NoisyFit) -> Noisy
 
     def score(coefficients: FloatArray) -> FloatArray:
         there = problem.evaluate(replace(fit.point, coefficients=coefficients))
-        return there.score[:-2] + evidence.free_score(coefficients)
+        return there.score[:-2] - evidence.precision @ coefficients
 
     found = root(score, fit.point.coefficients, options={"xtol": 1e-12}).x
     here = problem.evaluate(replace(fit.point, coefficients=found))
@@ -240,11 +243,15 @@ def _polished(problem: NoisyProblem, evidence: Evidence, fit: NoisyFit) -> Noisy
 
 
 def ridged_problem(rows: Rows, ridge: float) -> tuple[NoisyProblem, Evidence]:
-    """Return the likelihood and a Gaussian pull of all slopes towards zero.
+    """Return the likelihood in standardised features, and a pull of their slopes towards zero.
 
-    Constant columns are taken as they are: the ridge copes with them.
+    Constant columns are taken as they are: the pull copes with them.
     """
     moments, shift = measure_columns(rows)
-    scaling = Scaling.by(shift, np.where(moments.spreads > 0, moments.spreads, 1.0))
-    pull = np.r_[1e-3, np.ones(rows.n_features)] * ridge * rows.total_weight
-    return NoisyProblem.of(rows, scaling), Evidence.pulling(pull)
+    spreads = np.where(moments.spreads > 0, moments.spreads, 1.0)
+    problem = NoisyProblem.of(rows, Scaling(shift, np.r_[1.0, 1 / spreads]))
+    # The curve at the centre, and each slope. The means are those of shifted columns.
+    pulled = np.eye(rows.n_features + 1)
+    pulled[0] = np.r_[1.0, moments.means / spreads] * CENTRE_SHARE**0.5
+    pulled *= (ridge * rows.total_weight) ** 0.5
+    return problem, Evidence.of(pulled, np.zeros(len(pulled)), np.eye(len(pulled)))

@@ -51,3 +51,18 @@ def test_no_climb_from_a_random_place_ends_higher(kind, known):
             start = point_of(slopes, rng.uniform(*np.minimum(bounds, 0.45)))
             end = robust.climb(problem, evidence, start, bounds, last_gain=1e-8)
             assert end.objective < found + 1e-4
+
+
+@pytest.mark.parametrize("known", [{}, {"beta": 0.1}, {"alpha": 0.3, "beta": 0.1}], ids=str)
+def test_units_do_not_matter(known):
+    rng = np.random.default_rng(5)
+    features = rng.lognormal(size=(3000, 3))
+    true = rng.random(3000) < 1 / (1 + np.exp(4 - features.sum(axis=1)))
+    flipped = rng.random(3000) < np.where(true, 0.3, 0.1)
+    labels = np.where(flipped, ~true, true).astype(int)
+    unit, zero = np.array([1e-9, 1.7, 1e9]), np.array([3e-9, -32.0, 0.0])
+    one = robust.fit_robust(read_rows(features, labels), **known, ridge=0.01)
+    other = robust.fit_robust(read_rows(features * unit + zero, labels), **known, ridge=0.01)
+    assert other.coefficients[1:] * unit == pytest.approx(one.coefficients[1:], rel=1e-6)
+    assert other.log_odds(zero) == pytest.approx(one.log_odds(np.zeros(3)), rel=1e-6)
+    assert (other.alpha, other.beta) == pytest.approx((one.alpha, one.beta), abs=1e-6)
