@@ -92,11 +92,10 @@ class Standard:
             If a column is constant.
         """
         counts = np.ones(len(features)) if weights is None else weights
-        low, centre, high = np.array([_middle(column, counts) for column in features.T]).T
-        spread = (high - low) / 2
+        centre, spread = middles(features, counts)
         with np.errstate(over="ignore"):  # which matters only where it is needed, below
             deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
-        flat = spread <= 1e-12 * np.abs(centre)
+        flat = spread == 0
         endless = flat & ~np.isfinite(deviation)
         if endless.any():
             named = name_column(feature_names, int(np.argmax(endless)))
@@ -122,6 +121,13 @@ class Standard:
         """
         scaled: FloatArray = (points - self.centre) / self.spread
         return np.clip(scaled, -FARTHEST, FARTHEST)
+
+
+def middles(features: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the median of each column and the half-width of its middle 68%, 0 if rounding."""
+    low, centre, high = np.array([_middle(column, counts) for column in features.T]).T
+    spread = (high - low) / 2
+    return centre, np.where(spread > 1e-12 * np.abs(centre), spread, 0.0)
 
 
 def _middle(column: FloatArray, counts: FloatArray) -> FloatArray:

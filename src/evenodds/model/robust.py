@@ -10,6 +10,7 @@ from scipy.optimize import root
 from evenodds.errors import ImprecisionWarning, InputError
 from evenodds.model.bounded_scoring import CREEP, MAX_CREEPING, Place, climb_bounded
 from evenodds.model.logistic import measure_columns
+from evenodds.model.neighbours import middles
 from evenodds.model.noisy_fit import (
     CREEP_OF_STEPS,
     FIRST_RATE,
@@ -25,8 +26,14 @@ from evenodds.model.noisy_fit import (
     is_step,
     point_of,
 )
-from evenodds.model.noisy_likelihood import Evidence, NoisyEvaluation, NoisyPoint, NoisyProblem
-from evenodds.model.sums import Scaling, unshifted
+from evenodds.model.noisy_likelihood import (
+    Evidence,
+    NoisyEvaluation,
+    NoisyPoint,
+    NoisyProblem,
+    small_sample,
+)
+from evenodds.model.sums import Scaling, counts_of, shifted, unshifted
 from evenodds.rows.base import Rows
 from evenodds.validation import FloatArray, check_between
 
@@ -88,8 +95,9 @@ def fit_robust(
         Known flip rates of positives and negatives; those not given are estimated, from
         the shape of the curve alone.
     ridge : float, default 1e-4
-        Strength of a penalty on the slopes of standardised features, as a share of the rows. It
-        keeps the fit finite when columns repeat each other or separate the labels.
+        Strength of a penalty on the slopes, in spreads (half-widths of the middle 68%) of the
+        features, as a share of the rows. It keeps the fit finite when columns repeat each other
+        or separate the labels.
     """
     for rate, name in ((alpha, "alpha"), (beta, "beta")):
         if rate is not None:
@@ -245,13 +253,17 @@ def _polished(problem: NoisyProblem, evidence: Evidence, fit: NoisyFit) -> Noisy
 def ridged_problem(rows: Rows, ridge: float) -> tuple[NoisyProblem, Evidence]:
     """Return the likelihood in standardised features, and a pull of their slopes towards zero.
 
+    Spreads are those of the middle of each column, which a few far rows do not move.
     Constant columns are taken as they are: the pull copes with them.
     """
     moments, shift = measure_columns(rows)
-    spreads = np.where(moments.spreads > 0, moments.spreads, 1.0)
+    some = small_sample(rows).to_memory()
+    centre, spreads = middles(shifted(some.features, shift), counts_of(some))
+    spreads = np.where(spreads > 0, spreads, moments.spreads)
+    spreads = np.where(spreads > 0, spreads, 1.0)
     problem = NoisyProblem.of(rows, Scaling(shift, np.r_[1.0, 1 / spreads]))
-    # The curve at the centre, and each slope. The means are those of shifted columns.
+    # The curve at the centre of the rows, and each slope.
     pulled = np.eye(rows.n_features + 1)
-    pulled[0] = np.r_[1.0, moments.means / spreads] * CENTRE_SHARE**0.5
+    pulled[0] = np.r_[1.0, centre / spreads] * CENTRE_SHARE**0.5
     pulled *= (ridge * rows.total_weight) ** 0.5
     return problem, Evidence.of(pulled, np.zeros(len(pulled)), np.eye(len(pulled)))

@@ -66,3 +66,15 @@ def test_units_do_not_matter(known):
     assert other.coefficients[1:] * unit == pytest.approx(one.coefficients[1:], rel=1e-6)
     assert other.log_odds(zero) == pytest.approx(one.log_odds(np.zeros(3)), rel=1e-6)
     assert (other.alpha, other.beta) == pytest.approx((one.alpha, one.beta), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_a_few_far_rows_do_not_flatten_the_curve(seed):
+    rng = np.random.default_rng(seed)
+    features = rng.standard_cauchy(size=(2000, 2))
+    slopes = np.array([1.5, 1.5]) * 2**0.5
+    true = rng.random(2000) < 1 / (1 + np.exp(np.clip(1 - features @ slopes, -99, 99)))
+    flipped = rng.random(2000) < np.where(true, 0.2, 0.2)
+    labels = np.where(flipped, ~true, true).astype(int)
+    found = robust.fit_robust(read_rows(features, labels), alpha=0.2, beta=0.2)
+    assert found.coefficients[1:] == pytest.approx(slopes, rel=0.35)
