@@ -244,17 +244,44 @@ def effective_distinct(
     return found
 
 
-def _places(features: FloatArray) -> IntArray:
-    """Return the number of each row's place; equal rows share one.
+def copies_merged(
+    features: FloatArray,
+    labels: FloatArray,
+    weights: FloatArray | None,
+    groups: IntArray | None,
+) -> tuple[FloatArray, FloatArray, FloatArray | None, IntArray | None]:
+    """Return each row once, weighing as much as all its copies with the same label and group."""
+    along = np.sort(_along(features))
+    if (along[1:] > along[:-1]).all():
+        return features, labels, weights, groups
+    keys = [*features.T, labels, *([] if groups is None else [groups])]
+    order = np.lexsort(keys)
+    other = np.ones(len(order), dtype=bool)
+    other[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+    counts = np.ones(len(order)) if weights is None else weights[order]
+    totals = np.add.reduceat(counts, np.flatnonzero(other))
+    kept = order[other]
+    as_given = np.argsort(kept)
+    kept = kept[as_given]
+    if len(kept) == len(labels):
+        return features, labels, weights, groups
+    merged = None if groups is None else groups[kept]
+    return features[kept], labels[kept], totals[as_given], merged
 
-    Along a random direction different rows differ, and one column sorts fast.
-    """
+
+def _places(features: FloatArray) -> IntArray:
+    """Return the number of each row's place; equal rows share one."""
+    return np.unique(_along(features), return_inverse=True)[1].reshape(-1)
+
+
+def _along(features: FloatArray) -> FloatArray:
+    """Return rows along a random direction: different ones differ, and one column sorts fast."""
     direction: FloatArray = np.random.default_rng(SEED).normal(size=(features.shape[1],))
     along = np.zeros(len(features))
     # Column by column: a matrix product may round equal rows differently.
     for factor, column in zip(direction, features.T, strict=True):
         along += factor * column
-    return np.unique(along, return_inverse=True)[1].reshape(-1)
+    return along
 
 
 # How far from its point, in standard deviations of the kernel, a step's effect is measured.
