@@ -143,6 +143,8 @@ def natural_spline(values: FloatArray, knots: FloatArray) -> FloatArray:
 OUTER_KNOTS = (0.1, 0.9)
 # At least and at most so many; in between they grow with the fifth root of the rows on the slope.
 FEWEST_KNOTS, MOST_KNOTS = 5, 12
+# Values of the index are told apart up to so many.
+PLACES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,7 @@ class BentCurve:
     covariance: FloatArray
     transition: float  # rows on the slope of the curve
     plain: bool  # started from the plain curve: no noisy one could be told from a step
+    places: float  # values of the index that rows on the slope have, the rarer the less
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the posterior of the labels at points, and its covariance."""
@@ -214,14 +217,12 @@ class BentCurve:
 
 def fit_bent(problem: NoisyProblem, plain_coefficients: FloatArray) -> BentCurve:
     """Fit the curve that can bend to rows of any kind."""
-    start = fit_free_rates(problem, plain_coefficients)
-    design = BendingDesign(
-        curve=problem.outside(start.point),
-        shift=problem.scaling.shift,
-        factors=problem.scaling.factors,
-        knots=np.linspace(*OUTER_KNOTS, number_of_knots(start)),
-    )
-    rows = problem.rows
+    start, rows = fit_free_rates(problem, plain_coefficients), problem.rows
+    curve, shift = problem.outside(start.point), problem.scaling.shift
+    (by_place,) = rows.totals(partial(slope_by_place, curve, shift))
+    places = float(by_place.sum() ** 2 / (by_place**2).sum())
+    knots = np.linspace(*OUTER_KNOTS, number_of_knots(start, places))
+    design = BendingDesign(curve, shift, problem.scaling.factors, knots)
     score, information = rows.totals(design.normal_equations)
     inverse = symmetric_inverse(information)
     added = inverse @ score
@@ -231,10 +232,18 @@ def fit_bent(problem: NoisyProblem, plain_coefficients: FloatArray) -> BentCurve
         empty = GroupedScores(partial(design.scores, added), rows.n_groups, len(added))
         middle = rows.sum_over_rows(empty).total()
     covariance = inverse @ middle @ inverse
-    return BentCurve(design, added, covariance, start.here.transition, start.plain)
+    return BentCurve(design, added, covariance, start.here.transition, start.plain, places)
 
 
-def number_of_knots(start: FreeCurve) -> int:
-    """Return how many knots the rows on the slope of the curve can bear."""
-    wanted = 1 + round(float(start.here.transition**0.2))
+def slope_by_place(curve: NoisyPoint, shift: FloatArray | None, block: Block) -> tuple[FloatArray]:
+    """Return how many rows lie on the slope of a curve, by the value of its index."""
+    index = squeezed(shifted(block.features, shift), curve.coefficients)
+    slope = index * (1 - index)
+    weigh(block, slope)
+    return (np.bincount((index * PLACES).astype(np.int64), slope, PLACES).astype(float),)
+
+
+def number_of_knots(start: FreeCurve, places: float) -> int:
+    """Return how many knots the rows on the slope of the curve, and their places, can bear."""
+    wanted = min(1 + round(float(start.here.transition**0.2)), int(places))
     return min(max(wanted, FEWEST_KNOTS), MOST_KNOTS)
