@@ -19,6 +19,7 @@ from tests.calibration.contour import (
     too_simple,
     true_rungs,
 )
+from tests.calibration.few_values import flags
 
 RUNS = 30
 CHOSEN = [*LEVEL_CELLS[::5], MODEL_CELLS[5]]
@@ -94,3 +95,14 @@ def test_a_model_of_the_same_rows_errs_on_the_safe_side():
     # A standard deviation of 100 runs is known to 7%.
     assert spread == pytest.approx(np.sqrt(less - more), rel=0.25)
     assert (spread < 0.85 * np.sqrt(less + more)).all()
+
+
+@pytest.mark.parametrize(("kind", "slope"), [("levels 6", 1.7), ("levels 8", 3.0)])
+def test_with_few_values_of_the_index_uniform_noise_is_rarely_rejected(kind, slope):
+    """With a knot for each fifth root of the rows it was in .13 and .25 of 120 to 150."""
+    found = np.array([flags(kind, slope, 10_000, run) for run in range(60)])
+    assert found[:, 0].sum() <= stats.binom.ppf(1 - 1e-4, 60, 0.05)
+
+
+def test_with_four_values_of_the_index_every_answer_is_doubted():
+    assert all(flags("levels 4", 1.7, 3000, run)[1] for run in range(20))

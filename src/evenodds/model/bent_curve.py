@@ -14,14 +14,20 @@ of delta therefore holds the error of the index. ``delta`` is linear in the labe
 ``1/(p_0 (1 - p_0))``, so it exists always and is close to normal (theory page, "Contours").
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from evenodds.model.logistic import GroupedScores
-from evenodds.model.noisy_fit import LARGEST_RATE, LAST_GAIN, is_step
+from evenodds.model.noisy_fit import (
+    IN_FLIP_RATES,
+    LARGEST_RATE,
+    LAST_GAIN,
+    flip_rates,
+    is_step,
+    point_of,
+)
 from evenodds.model.noisy_likelihood import NoisyEvaluation, NoisyPoint, NoisyProblem, squeezed
 from evenodds.model.sums import shifted, symmetric_inverse, weigh
 from evenodds.rows.base import Block
@@ -38,8 +44,6 @@ MOST_STEPS = 60
 # A climb that gains less than this in a step has arrived, or creeps towards a step curve.
 LEAST_GAIN = 1e-7
 MOST_DAMPING = 1e8
-# Derivatives of (tau, Delta) in (alpha, beta).
-_RATES = np.array([[0.5, 0.5], [-1.0, 1.0]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     With many rows the search is done on a sample; what is left to do on all of them is little.
     """
     small = problem.small
-    starts = [_point(plain_coefficients / (1 - sum(rates)), rates) for rates in START_RATES]
+    starts = [point_of(plain_coefficients / (1 - sum(rates)), rates) for rates in START_RATES]
     ends = [_climb(small, start) for start in starts]
     smooth = [end for end in ends if not is_step(end)]
     if not smooth:
@@ -73,20 +77,9 @@ def fit_free_rates(problem: NoisyProblem, plain_coefficients: FloatArray) -> Fre
     return FreeCurve(best, plain=False)
 
 
-def _point(coefficients: FloatArray, rates: Iterable[float]) -> NoisyPoint:
-    """Return the curve with these flip rates (alpha, beta)."""
-    alpha, beta = (float(rate) for rate in rates)
-    return NoisyPoint(coefficients, (alpha + beta) / 2, beta - alpha)
-
-
-def _rates(point: NoisyPoint) -> FloatArray:
-    """Return the flip rates (alpha, beta) of a curve."""
-    return np.array([point.alpha, point.beta])
-
-
 def _objective(here: NoisyEvaluation) -> float:
     """Return the log-likelihood, that of the sure cases included."""
-    return here.log_likelihood + SURE_CASES * float(np.log1p(-_rates(here.point)).sum())
+    return here.log_likelihood + SURE_CASES * float(np.log1p(-flip_rates(here.point)).sum())
 
 
 def _climb(
@@ -96,7 +89,7 @@ def _climb(
     here, damping = problem.evaluate(start), 0.0
     for _ in range(MOST_STEPS):
         score, information = _in_flip_rates(here)
-        rates = _rates(here.point)
+        rates = flip_rates(here.point)
         outwards = (rates <= LEAST_RATE) & (score[-2:] < 0)
         outwards |= (rates >= LARGEST_RATE) & (score[-2:] > 0)
         free = np.append(np.ones(len(score) - 2, dtype=bool), ~outwards)
@@ -105,7 +98,7 @@ def _climb(
         step = np.zeros(len(score))
         step[free] = symmetric_inverse(damped) @ score[free]
         moved = np.clip(rates + step[-2:], LEAST_RATE, LARGEST_RATE)
-        there = problem.evaluate(_point(here.point.coefficients + step[:-2], moved))
+        there = problem.evaluate(point_of(here.point.coefficients + step[:-2], moved))
         gain = _objective(there) - _objective(here)
         if gain >= 0:
             here, damping = there, damping / 10
@@ -120,9 +113,9 @@ def _climb(
 def _in_flip_rates(here: NoisyEvaluation) -> tuple[FloatArray, FloatArray]:
     """Return score and information in (theta, alpha, beta), the sure cases included."""
     turn = np.eye(len(here.score))
-    turn[-2:, -2:] = _RATES
+    turn[-2:, -2:] = IN_FLIP_RATES
     score, information = turn.T @ here.score, turn.T @ here.information @ turn
-    kept = 1 - _rates(here.point)
+    kept = 1 - flip_rates(here.point)
     score[-2:] -= SURE_CASES / kept
     information[[-2, -1], [-2, -1]] += SURE_CASES / kept**2
     return score, information
@@ -150,6 +143,8 @@ def natural_spline(values: FloatArray, knots: FloatArray) -> FloatArray:
 OUTER_KNOTS = (0.1, 0.9)
 # At least and at most so many; in between they grow with the fifth root of the rows on the slope.
 FEWEST_KNOTS, MOST_KNOTS = 5, 12
+# Values of the index are told apart up to so many.
+PLACES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +207,7 @@ class BentCurve:
     covariance: FloatArray
     transition: float  # rows on the slope of the curve
     plain: bool  # started from the plain curve: no noisy one could be told from a step
+    places: float  # values of the index that rows on the slope have, the rarer the less
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the posterior of the labels at points, and its covariance."""
@@ -221,14 +217,12 @@ class BentCurve:
 
 def fit_bent(problem: NoisyProblem, plain_coefficients: FloatArray) -> BentCurve:
     """Fit the curve that can bend to rows of any kind."""
-    start = fit_free_rates(problem, plain_coefficients)
-    design = BendingDesign(
-        curve=problem.outside(start.point),
-        shift=problem.scaling.shift,
-        factors=problem.scaling.factors,
-        knots=np.linspace(*OUTER_KNOTS, number_of_knots(start)),
-    )
-    rows = problem.rows
+    start, rows = fit_free_rates(problem, plain_coefficients), problem.rows
+    curve, shift = problem.outside(start.point), problem.scaling.shift
+    (by_place,) = rows.totals(partial(slope_by_place, curve, shift))
+    places = float(by_place.sum() ** 2 / (by_place**2).sum())
+    knots = np.linspace(*OUTER_KNOTS, number_of_knots(start, places))
+    design = BendingDesign(curve, shift, problem.scaling.factors, knots)
     score, information = rows.totals(design.normal_equations)
     inverse = symmetric_inverse(information)
     added = inverse @ score
@@ -238,10 +232,18 @@ def fit_bent(problem: NoisyProblem, plain_coefficients: FloatArray) -> BentCurve
         empty = GroupedScores(partial(design.scores, added), rows.n_groups, len(added))
         middle = rows.sum_over_rows(empty).total()
     covariance = inverse @ middle @ inverse
-    return BentCurve(design, added, covariance, start.here.transition, start.plain)
+    return BentCurve(design, added, covariance, start.here.transition, start.plain, places)
 
 
-def number_of_knots(start: FreeCurve) -> int:
-    """Return how many knots the rows on the slope of the curve can bear."""
-    wanted = 1 + round(float(start.here.transition**0.2))
+def slope_by_place(curve: NoisyPoint, shift: FloatArray | None, block: Block) -> tuple[FloatArray]:
+    """Return how many rows lie on the slope of a curve, by the value of its index."""
+    index = squeezed(shifted(block.features, shift), curve.coefficients)
+    slope = index * (1 - index)
+    weigh(block, slope)
+    return (np.bincount((index * PLACES).astype(np.int64), slope, PLACES).astype(float),)
+
+
+def number_of_knots(start: FreeCurve, places: float) -> int:
+    """Return how many knots the rows on the slope of the curve, and their places, can bear."""
+    wanted = min(1 + round(float(start.here.transition**0.2)), int(places))
     return min(max(wanted, FEWEST_KNOTS), MOST_KNOTS)

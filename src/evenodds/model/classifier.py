@@ -34,7 +34,8 @@ class NoiseAwareLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ign
         `asymmetry_test` or an audit. Those not given are estimated from the shape of the
         curve alone: that needs many rows and a posterior that is truly logistic.
     ridge : float, default 1e-4
-        Strength of a penalty on the slopes of standardised features, as a share of the rows.
+        Strength of a penalty on the slopes, in spreads (half-widths of the middle 68%) of the
+        features, as a share of the rows.
 
     Attributes
     ----------

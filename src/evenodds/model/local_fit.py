@@ -41,6 +41,7 @@ from evenodds.model.neighbours import (
     Room,
     Standard,
     Surroundings,
+    copies_merged,
     distinct_counts,
     effective_distinct,
     kernel_weights,
@@ -396,7 +397,8 @@ class LocalRows:
         """Measure the columns and hold the rows."""
         check_few_features(features.shape[1], "a fit of one curve to all rows")
         standard = Standard.of(features, weights, feature_names)
-        return cls(standard, Surroundings.of(standard(features), labels01, weights, groups))
+        held = copies_merged(features, labels01, weights, groups)
+        return cls(standard, Surroundings.of(standard(held[0]), *held[1:]))
 
     def bandwidth(self, kernel: str) -> float:
         """Return the bandwidth for tests."""

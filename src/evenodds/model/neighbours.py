@@ -92,11 +92,10 @@ class Standard:
             If a column is constant.
         """
         counts = np.ones(len(features)) if weights is None else weights
-        low, centre, high = np.array([_middle(column, counts) for column in features.T]).T
-        spread = (high - low) / 2
+        centre, spread = middles(features, counts)
         with np.errstate(over="ignore"):  # which matters only where it is needed, below
             deviation = np.sqrt(counts @ (features - centre) ** 2 / counts.sum())
-        flat = spread <= 1e-12 * np.abs(centre)
+        flat = spread == 0
         endless = flat & ~np.isfinite(deviation)
         if endless.any():
             named = name_column(feature_names, int(np.argmax(endless)))
@@ -122,6 +121,13 @@ class Standard:
         """
         scaled: FloatArray = (points - self.centre) / self.spread
         return np.clip(scaled, -FARTHEST, FARTHEST)
+
+
+def middles(features: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the median of each column and the half-width of its middle 68%, 0 if rounding."""
+    low, centre, high = np.array([_middle(column, counts) for column in features.T]).T
+    spread = (high - low) / 2
+    return centre, np.where(spread > 1e-12 * np.abs(centre), spread, 0.0)
 
 
 def _middle(column: FloatArray, counts: FloatArray) -> FloatArray:
@@ -238,17 +244,44 @@ def effective_distinct(
     return found
 
 
-def _places(features: FloatArray) -> IntArray:
-    """Return the number of each row's place; equal rows share one.
+def copies_merged(
+    features: FloatArray,
+    labels: FloatArray,
+    weights: FloatArray | None,
+    groups: IntArray | None,
+) -> tuple[FloatArray, FloatArray, FloatArray | None, IntArray | None]:
+    """Return each row once, weighing as much as all its copies with the same label and group."""
+    along = np.sort(_along(features))
+    if (along[1:] > along[:-1]).all():
+        return features, labels, weights, groups
+    keys = [*features.T, labels, *([] if groups is None else [groups])]
+    order = np.lexsort(keys)
+    other = np.ones(len(order), dtype=bool)
+    other[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+    counts = np.ones(len(order)) if weights is None else weights[order]
+    totals = np.add.reduceat(counts, np.flatnonzero(other))
+    kept = order[other]
+    as_given = np.argsort(kept)
+    kept = kept[as_given]
+    if len(kept) == len(labels):
+        return features, labels, weights, groups
+    merged = None if groups is None else groups[kept]
+    return features[kept], labels[kept], totals[as_given], merged
 
-    Along a random direction different rows differ, and one column sorts fast.
-    """
+
+def _places(features: FloatArray) -> IntArray:
+    """Return the number of each row's place; equal rows share one."""
+    return np.unique(_along(features), return_inverse=True)[1].reshape(-1)
+
+
+def _along(features: FloatArray) -> FloatArray:
+    """Return rows along a random direction: different ones differ, and one column sorts fast."""
     direction: FloatArray = np.random.default_rng(SEED).normal(size=(features.shape[1],))
     along = np.zeros(len(features))
     # Column by column: a matrix product may round equal rows differently.
     for factor, column in zip(direction, features.T, strict=True):
         along += factor * column
-    return np.unique(along, return_inverse=True)[1].reshape(-1)
+    return along
 
 
 # How far from its point, in standard deviations of the kernel, a step's effect is measured.

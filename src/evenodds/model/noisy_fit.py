@@ -10,7 +10,7 @@ The likelihood is not concave in (theta, tau): the climb is damped, keeps tau wi
 bounds, and starts from several noise rates (`index_starts`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -47,6 +47,21 @@ FEW_ROWS_A_PARAMETER = 300
 CONSTRAINT_PRECISION = 4.0
 
 
+# Derivatives of (tau, Delta) in the flip rates (alpha, beta).
+IN_FLIP_RATES = np.array([[0.5, 0.5], [-1.0, 1.0]])
+
+
+def point_of(coefficients: FloatArray, flip_rates: Iterable[float]) -> NoisyPoint:
+    """Return the curve with these flip rates (alpha, beta)."""
+    alpha, beta = (float(rate) for rate in flip_rates)
+    return NoisyPoint(coefficients, (alpha + beta) / 2, beta - alpha)
+
+
+def flip_rates(point: NoisyPoint) -> FloatArray:
+    """Return the flip rates (alpha, beta) of a curve."""
+    return np.array([point.alpha, point.beta])
+
+
 def first_rate(asymmetry: float) -> float:
     """Return a noise rate just inside its lower bound."""
     return max(FIRST_RATE, abs(asymmetry) / 2 + 1e-3)
@@ -56,15 +71,7 @@ def index_starts(
     problem: NoisyProblem, evidence: Evidence, near: NoisyPoint
 ) -> Iterator[NoisyPoint]:
     """Return starts of several noise rates along the direction of a curve at hand."""
-    mean, spread, positives, negatives = index_counts(problem, near.coefficients)
-    index = Index(
-        slopes=near.coefficients[None, 1:],
-        mean=np.array([mean]),
-        spread=np.array([spread]),
-        positives=positives[None, :],
-        negatives=negatives[None, :],
-        pulls=evidence.pull[None, :],
-    )
+    index = index_along(problem, evidence, near.coefficients)
     few = problem.rows.n_rows < FEW_ROWS_A_PARAMETER * len(near.coefficients)
     for coefficients, rate in grid_starts(index, evidence, near.asymmetry, few_rows=few):
         yield NoisyPoint(coefficients[0], float(rate[0]), near.asymmetry)
@@ -97,6 +104,19 @@ class Index:
     pulls: FloatArray  # (replicates, parameters)
 
 
+def index_along(problem: NoisyProblem, evidence: Evidence, coefficients: FloatArray) -> Index:
+    """Return the direction of a curve at hand, as the only replicate."""
+    mean, spread, positives, negatives = index_counts(problem, coefficients)
+    return Index(
+        slopes=coefficients[None, 1:],
+        mean=np.array([mean]),
+        spread=np.array([spread]),
+        positives=positives[None, :],
+        negatives=negatives[None, :],
+        pulls=evidence.pull[None, :],
+    )
+
+
 def grid_starts(
     index: Index, evidence: Evidence, asymmetry: float, *, few_rows: bool
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -107,26 +127,26 @@ def grid_starts(
     """
     rates = np.maximum(RATES, first_rate(asymmetry))
     for rate in rates:
-        coefficients, _ = _best(index, evidence, asymmetry, STEEPNESSES, float(rate))
+        coefficients, _ = best_curves(index, evidence, asymmetry, STEEPNESSES, float(rate))
         yield coefficients, np.full(len(coefficients), rate)
-    steep, _ = _best(index, evidence, asymmetry, STEEP, float(rates[-1]))
+    steep, _ = best_curves(index, evidence, asymmetry, STEEP, float(rates[-1]))
     if not np.array_equal(steep, coefficients):
         yield steep, np.full(len(steep), rates[-1])
     if few_rows:
-        found = [_best(index, evidence, asymmetry, STEPS, float(rate)) for rate in rates]
+        found = [best_curves(index, evidence, asymmetry, STEPS, float(rate)) for rate in rates]
         winner = np.argmax([objective for _, objective in found], axis=0)
         chosen = np.stack([coefficients for coefficients, _ in found])
         yield chosen[winner, np.arange(len(winner))], rates[winner]
 
 
-def _best(
+def best_curves(
     index: Index,
     evidence: Evidence,
     asymmetry: float,
     steepnesses: FloatArray,
     rate: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the best curve of a noise rate along the index, with its objective."""
+    """Return the best curve of a noise rate along each index, with its objective."""
     kept, lost = _log_chances(tuple(steepnesses), rate, asymmetry)
     likelihood = index.positives @ kept.T + index.negatives @ lost.T
     steep = np.repeat(steepnesses, len(CROSSINGS)) / index.spread[:, None]
@@ -154,7 +174,7 @@ def _penalty(
     return np.asarray(penalty - evidence.found * np.log(steep))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _log_chances(
     steepnesses: tuple[float, ...], rate: float, asymmetry: float
 ) -> tuple[FloatArray, FloatArray]:

@@ -67,3 +67,25 @@ def test_an_anchor_on_few_rows_of_large_weight_is_doubted(noisy):
     assert " distinct ones: the rest is weight, and single rows of large weight decide." in (
         check.message
     )
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_given_several_times_are_rows_of_that_weight(noisy, grouped):
+    X, y = noisy
+    groups = np.arange(900) // 3 if grouped else None
+    copied = None if groups is None else np.repeat(groups, 5)
+    weighted = LocalRows.of(X, y, np.full(900, 5.0), groups)
+    repeated = LocalRows.of(np.repeat(X, 5, axis=0), np.repeat(y, 5), None, copied)
+    assert repeated.bandwidth("gaussian") == weighted.bandwidth("gaussian")
+    point = np.zeros((1, 2))
+    one, other = (each.posteriors(point, 0.3, "gaussian") for each in (weighted, repeated))
+    assert other.distinct_rows == pytest.approx(one.distinct_rows)
+    assert other.covariance == pytest.approx(one.covariance)
+
+
+def test_copies_of_other_groups_are_rows_of_their_own(noisy):
+    X, y = noisy
+    groups = np.tile([0, 1], 450)
+    twice = LocalRows.of(np.repeat(X, 2, axis=0), np.repeat(y, 2), None, np.tile([0, 1], 900))
+    assert len(twice.around) == 1800
+    assert len(LocalRows.of(X, y, None, groups).around) == 900

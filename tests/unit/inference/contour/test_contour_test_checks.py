@@ -69,3 +69,36 @@ def test_the_local_engine_sends_lonely_anchors_to_the_spline(drawn, refused):
     lonely = eo.Anchors(points, posterior=anchors.posterior)
     with refused("leave such anchors out, use engine='spline', or collect rows", eo.AnchorError):
         eo.contour_test(X, labels, lonely, engine="local")
+
+
+def _of_levels(levels, n, seed=1):
+    """Return rows along one feature with few values, and anchors between them."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice(levels, (n, 1))
+    true = rng.random(n) < 1 / (1 + np.exp(-1.7 * X[:, 0]))
+    labels = np.where(rng.random(n) < 0.2, ~true, true).astype(int)
+    stated = np.array([0.15, 0.3, 0.5, 0.7, 0.85])
+    points = np.log(stated / (1 - stated))[:, None] / 1.7
+    return X, labels, eo.Anchors(points, posterior=stated, tolerance=0)
+
+
+def _places(found):
+    return next((check for check in found.diagnostics if check.name == "places"), None)
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 4])
+def test_a_spline_between_few_values_is_doubted(n_levels):
+    levels = np.linspace(-1.4, 1.4, n_levels)
+    check = _places(eo.contour_test(*_of_levels(levels, 3000)))
+    assert check.concern
+    assert check.statistic < 4
+    assert f"of the curve lie at about {check.statistic:.1f} places along it: " in check.message
+
+
+def test_a_spline_between_many_values_is_not():
+    assert _places(eo.contour_test(*_of_levels(np.linspace(-1.6, 1.6, 8), 3000))) is None
+
+
+def test_a_spline_has_no_more_knots_than_there_are_places():
+    X, labels, anchors = _of_levels(np.linspace(-1.5, 1.5, 6), 20_000)
+    assert eo.contour_test(X, labels, anchors).settings["knots"] == "5"
