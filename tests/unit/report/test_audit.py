@@ -76,6 +76,13 @@ def test_every_picture_can_be_drawn_and_has_words(sheets, kind):
         assert sheets[kind].caption(picture).finding
 
 
+def test_an_audit_of_two_rows_a_class_could_hardly_have_found_anything():
+    """The smallest p-value that such an audit can have is 0.125."""
+    sheet = sheet_of(_audit(2, 0, 0, 2), View())
+    for words in (sheet.verdict, sheet.caption("power").finding):
+        assert "could hardly have found an asymmetry of any size" in words
+
+
 def test_annotators_who_are_not_named_are_not_cleared():
     rng = np.random.default_rng(2)
     true = rng.integers(0, 2, size=200)
