@@ -374,7 +374,7 @@ def confusion_figure(
 
 def _square(panel: Axes, classes: Sequence[Any], across: str, up: str) -> None:
     """Set up a matrix of classes."""
-    names = [str(name) for name in classes]
+    names = [as_written(name, 20) for name in classes]
     panel.set_xlim(-0.5, len(names) - 0.5)
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_aspect("equal")
