@@ -62,8 +62,8 @@ def power_curve(result: Profiled, *, significance: float = 0.05) -> PowerCurve:
     summed = _summed(result, significance)
     if summed:
         powers = max(summed, key=lambda one: (_reached(one, 0.8) or 0.0, -np.nanmax(one)))
-        known = ~np.isnan(powers)
-        return PowerCurve(tuple(SIZES[known].tolist()), tuple(powers[known].tolist()))
+        shown = ~np.isnan(powers)
+        return PowerCurve(tuple(SIZES[shown].tolist()), tuple(powers[shown].tolist()))
     critical = _critical(result, significance)
     sizes, chances = [0.0], [significance]
     marked = {side: _one_way(result, critical + USUAL, side) for side in _sides(result)}

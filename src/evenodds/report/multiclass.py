@@ -16,7 +16,7 @@ from evenodds.report.sheet import (
     SheetTable,
     View,
 )
-from evenodds.validation import counted, signed, with_minus
+from evenodds.validation import counted, signed
 
 
 def leaning_splits(result: MulticlassTestResult, view: View) -> list[SplitRecord]:
@@ -105,10 +105,11 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
         shown = [record.name, f"{record.n_rows:,}", str(record.n_anchors)]
         if record.tested:
             interval = record.confidence_interval(view.level)
+            alpha, beta = (max(rate or 0.0, 0.0) for rate in (record.alpha, record.beta))
             shown += [
                 signed(record.asymmetry),
                 f"{signed(interval.low)} to {signed(interval.high)}",
-                with_minus(f"{record.alpha:z.3f} / {record.beta:z.3f}"),
+                f"{alpha:.3f} / {beta:.3f}",
                 f"{record.null_ratio:g} : 1",
                 f"{record.adjusted_pvalue:.2g}",
             ]
@@ -156,7 +157,8 @@ WORDS: Final = [
     (
         "Alpha and beta of a split",
         "Estimated share of the side named first that is labelled as the other, and the reverse. "
-        "They go with the asymmetry, so that one near 0 may be estimated below 0. Under uniform "
+        "They go with the asymmetry, so that one near 0 may be estimated below 0, and is then given "
+        "as 0. Under uniform "
         "noise they are as the null says, 3 : 1 for one class against three; the asymmetry is what "
         "departs from that, so it is beta less alpha only where the null is 1 : 1.",
     ),
@@ -209,7 +211,7 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
     return (
         Key("Evidence against even flips", wording.show_pvalue(result.pvalue), counted),
         Key(f"Strongest: {strongest.name}", size, wording.name_interval(interval)),
-        Key("Wrong labels, by estimate", f"{wrong:.1f}%", "over all classes"),
+        Key("Wrong labels, by estimate", f"{wrong:.1f}%", "over all classes, if no split leans"),
     )
 
 

@@ -220,3 +220,19 @@ def test_tests_without_an_equivalence_name_no_margin(leaning, confusion):
         names = [name for name, _ in sheet_of(result, View()).settings]
         assert "significance" in names
         assert "margin" not in names
+
+
+def test_what_a_test_asks_does_not_read_as_its_finding(confusion):
+    facts = dict(sheet_of(confusion, View()).facts)
+    for name in ("uniform", "symmetry", "homogeneity"):
+        assert ": tests whether " in facts[name]
+
+
+def test_a_rate_estimated_below_0_is_shown_as_0(leaning):
+    low = replace(leaning.splits[0], alpha=-0.003, beta=0.003)
+    table = sheet_of(replace(leaning, splits=(low, *leaning.splits[1:])), View()).tables[0]
+    assert table.rows[0][5] == "0.000 / 0.003"
+
+
+def test_the_share_of_wrong_labels_says_what_it_takes_for_granted(leaning):
+    assert sheet_of(leaning, View()).keys[-1].more == "over all classes, if no split leans"
