@@ -75,13 +75,14 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
     leaning = leaning_splits(result, view)
     if leaning:
         what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
-        splits = "pairs" if result.scheme == "one-vs-one" else "splits"
+        splits = "pair" if result.scheme == "one-vs-one" else "split"
+        plural = "s" if len(leaning) > 1 else ""
         listed = "; ".join(_size(record, view.level) for record in leaning[:3])
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         return [
             f"{what} is rejected ({wording.show_pvalue(result.pvalue)}, splits counted): "
             f"{gains_from(result, leaning[0])}.",
-            f"Asymmetry of the leaning {splits}: {listed}{rest}.",
+            f"Asymmetry of the leaning {splits}{plural}: {listed}{rest}.",
         ]
     intervals = [record.confidence_interval(view.level) for record in result.tested]
     widest = max(max(-interval.low, interval.high) for interval in intervals)
@@ -94,7 +95,7 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
 def _size(record: SplitRecord, level: float) -> str:
     """Write the asymmetry of a split with its interval."""
     interval = record.confidence_interval(level)
-    reach = f"{level:.0%} from {signed(interval.low)} to {signed(interval.high)}"
+    reach = f"{level:.0%} interval from {signed(interval.low)} to {signed(interval.high)}"
     return f"{record.name}: {signed(record.asymmetry)}, {reach}"
 
 
@@ -157,9 +158,9 @@ WORDS: Final = [
     (
         "Alpha and beta of a split",
         "Estimated share of the side named first that is labelled as the other, and the reverse. "
-        "They go with the asymmetry, so that one near 0 may be estimated below 0, and is then given "
-        "as 0. Under uniform "
-        "noise they are as the null says, 3 : 1 for one class against three; the asymmetry is what "
+        "They go with the asymmetry, so that one near 0 may be estimated below 0, and is given as "
+        "0. Under uniform noise they are as the null says, 3 : 1 for one class against three; the "
+        "asymmetry is what "
         "departs from that, so it is beta less alpha only where the null is 1 : 1.",
     ),
     (

@@ -61,7 +61,7 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     sheet = sheet_of(leaning, View())
     assert sheet.rejected
     assert sheet.headline == "Yes: 'dog' gains from 'cat'."
-    assert "cat | dog: −0.200, 95% from −0.278 to −0.122" in sheet.verdict
+    assert "cat | dog: −0.200, 95% interval from −0.278 to −0.122" in sheet.verdict
     assert "Tested: 2 of 3 splits; nothing is known about the others." in sheet.verdict
 
 
@@ -104,7 +104,9 @@ def test_a_test_that_shows_nothing_is_doubted_too(even):
 
 
 def test_intervals_follow_the_significance(leaning):
-    assert "99% from −0.303 to −0.097" in sheet_of(leaning, View(significance=0.01)).verdict
+    assert (
+        "99% interval from −0.303 to −0.097" in sheet_of(leaning, View(significance=0.01)).verdict
+    )
 
 
 def test_not_rejecting_claims_nothing(even):
