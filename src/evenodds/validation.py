@@ -141,6 +141,11 @@ def signed(value: float | None, digits: int = 3) -> str:
     return "unknown" if value is None else with_minus(f"{value:+z.{digits}f}")
 
 
+def unsigned(value: float | None, digits: int = 3) -> str:
+    """Return a number that needs no plus, such as a rate, as ``0.21`` or ``−0.01``."""
+    return signed(value, digits).removeprefix("+")
+
+
 def check_vector(
     values: ArrayLike,
     name: str,

@@ -169,6 +169,20 @@ def test_keys_in_the_hint_stay_apart_on_a_narrow_screen(stating, page):
         assert max(gap_across, gap_down) >= 2
 
 
+def test_a_long_name_of_a_class_stays_on_a_narrow_screen(tmp_path, page):
+    write_patients(tmp_path, classes=("no_" * 25, "ill"))
+    server = Server(tmp_path, cases=12, out="said.json", more=ALONG)
+    try:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(address := server.start())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        open_as(page, address, "Gus")
+        ready(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    finally:
+        server.kill()
+
+
 def test_looked_up_answers_are_two_buttons(tmp_path, page):
     write_patients(tmp_path)
     looks = ("--kind", "looked-up", "--looks", "2,12")

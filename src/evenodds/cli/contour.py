@@ -37,7 +37,7 @@ def run_contour(
     ),
     output: options.ShownOptions,
     gate: options.Rung | None = optional(
-        OUTPUT, "Exit with 1 if this noise, or a simpler one, is all rejected."
+        OUTPUT, "Exit with 1 if this noise and all simpler ones are rejected."
     ),
 ) -> None:
     """Test which noise the labels have: none, uniform, class-conditional, or by the features.

@@ -156,7 +156,7 @@ def run_cases(
     for path in written:
         tell(f"wrote {path}")
     n_strata = len(set(drawn.strata.tolist()))
-    print(f"{len(drawn)} rows drawn in {n_strata} strata of the score. {todo}")
+    print(f"{len(drawn):,} rows drawn in {n_strata} strata of the score. {todo}")
     if not several:
         found = {one: detectable(read.scores, read.labels, cases, one) for one in HOW}
         print(prospect_line(cases, found))

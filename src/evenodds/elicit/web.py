@@ -312,7 +312,7 @@ def _chance(text: str) -> float | None:
         return None
     number = _whole(text)
     if number is None or number > 100:
-        raise HTTPException(400, "The slider goes from 0 to 100.")
+        raise HTTPException(400, "Please give a whole number from 0 to 100.")
     return number / 100
 
 

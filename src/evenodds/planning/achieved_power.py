@@ -6,14 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from evenodds.inference.audit.audit_test import EXACT
+from evenodds.inference.audit.result import AuditTestResult
+from evenodds.inference.audit.score import AuditByGiven, AuditByTrue
 from evenodds.inference.results import Profiled
-from evenodds.validation import check_between
+from evenodds.planning.exact_power import is_summable, powers_at
+from evenodds.validation import FloatArray, check_between
 
 # Sizes of z that the curve is traced at, up to this far beyond the critical value.
 TRACED = 80
 BEYOND = 3.5
 # How far beyond its critical value z lies where it is found four times out of five.
 USUAL = float(ndtri(0.8))
+# Sizes of asymmetry at which the power of an exact audit is summed.
+SIZES = np.linspace(0, 1, 101)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,13 @@ def could_have_found(
     Where `detectable_asymmetry` works from a world, this reads a finished test: how far the
     hypothesised asymmetry must be from the estimate for z to lie beyond its critical value with
     room for its own scatter. Of a two-sided test, in the direction that is harder to find. None
-    if nowhere.
+    if nowhere. A z that few tables can have is far from normal: the power of an exact audit is
+    that of all its tables.
     """
     wanted = check_between(power, "power", 0, 1, closed="neither")
+    summed = _summed(result, significance)
+    if summed:
+        return _hardest([_reached(powers, wanted) for powers in summed])
     return _reach(result, _critical(result, significance) + float(ndtri(wanted)))
 
 
@@ -49,6 +59,11 @@ def power_curve(result: Profiled, *, significance: float = 0.05) -> PowerCurve:
     larger asymmetry in one of them. It looks at how far z moves with the hypothesised asymmetry,
     not at what was found.
     """
+    summed = _summed(result, significance)
+    if summed:
+        powers = max(summed, key=lambda one: (_reached(one, 0.8) or 0.0, -np.nanmax(one)))
+        shown = ~np.isnan(powers)
+        return PowerCurve(tuple(SIZES[shown].tolist()), tuple(powers[shown].tolist()))
     critical = _critical(result, significance)
     sizes, chances = [0.0], [significance]
     marked = {side: _one_way(result, critical + USUAL, side) for side in _sides(result)}
@@ -76,9 +91,39 @@ def _reach(result: Profiled, size: float) -> float | None:
     Labels that lean to a positive asymmetry lift z above what lower asymmetries would give. Of a
     two-sided test the direction that is harder to find counts.
     """
-    reaches = [_one_way(result, size, side) for side in _sides(result)]
+    return _hardest([_one_way(result, size, side) for side in _sides(result)])
+
+
+def _hardest(reaches: list[float | None]) -> float | None:
+    """Return the farthest of the reaches there are; None where it is the end of the scale."""
     known = [reach for reach in reaches if reach is not None]
     return None if not known or max(known) >= 1 else max(known)
+
+
+def _summed(result: Profiled, significance: float) -> list[FloatArray]:
+    """Return the powers of an exact audit at all sizes, either way; none of another test."""
+    if not isinstance(result, AuditTestResult) or result.method not in EXACT:
+        return []
+    counts = result.given_counts
+    audit = AuditByTrue(result.counts) if counts is None else AuditByGiven(result.counts, *counts)
+    if not is_summable(audit):
+        return []
+    tail = float(ndtr(-_critical(result, significance)))
+    level = 2 * tail if result.alternative == "two-sided" else tail
+    # To the lower side of the estimate lies what a positive asymmetry has to be told from.
+    return [powers_at(audit, -side * SIZES, level, result.alternative) for side in _sides(result)]
+
+
+def _reached(powers: FloatArray, wanted: float) -> float | None:
+    """Return the smallest size with so much power: 1 if nowhere on the scale.
+
+    None where the labels allow no such asymmetry, which then need not be found.
+    """
+    enough = np.flatnonzero(powers >= wanted)
+    if len(enough) == 0:
+        return None if np.isnan(powers).any() else 1.0
+    ends = slice(max(int(enough[0]) - 1, 0), int(enough[0]) + 1)
+    return float(np.interp(wanted, powers[ends], SIZES[ends]))
 
 
 def _sides(result: Profiled) -> tuple[int, ...]:

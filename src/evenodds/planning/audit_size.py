@@ -10,21 +10,11 @@ from typing import ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from evenodds.errors import InputError
 from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue
 from evenodds.inference.audit.counts import Flips
-from evenodds.inference.audit.exact import (
-    binomial_chances,
-    every_table,
-    is_countable,
-    is_small,
-    likelihood_roots,
-    on_the_side,
-    possible_rates,
-    table_chances,
-)
+from evenodds.inference.audit.exact import is_small
 from evenodds.inference.audit.result import SampledBy
 from evenodds.inference.audit.score import AuditByGiven, GivenSample
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit
@@ -35,6 +25,7 @@ from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
+from evenodds.planning.exact_power import given_power
 from evenodds.planning.expected_data import Centre
 from evenodds.planning.power import check_findable, fewest
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
@@ -125,56 +116,6 @@ def _flips_by_given(
     """Return the flips of an audit by the rows labelled positive, and the wrong labels."""
     truly = positive - wrong_positive + wrong_negative
     return Flips(truly, wrong_negative, n_rows - truly, wrong_positive)  # type: ignore[arg-type]
-
-
-DRAWN_TABLES = 4000
-# Tables whose order differs by less than this are as extreme as each other.
-DECIMALS = 9
-
-
-def given_power(
-    audited: tuple[int, int],
-    counts: tuple[int, int],
-    wrong: tuple[float, float],
-    level: float,
-    alternative: Alternative,
-) -> float:
-    """Return the chance that an audit of so many positive and negative labels rejects.
-
-    `wrong` are the chances that a positive and that a negative label is wrong.
-    """
-    positive, negative = audited
-    audit = AuditByGiven(Flips(positive, 0, negative, 0), *counts)
-    alphas = possible_rates(audit)
-    if not is_countable(audit):
-        rng = np.random.default_rng(0)
-        drawn = [rng.binomial(audited[k], wrong[k], DRAWN_TABLES) for k in (0, 1)]
-        tables, times = np.unique(drawn, axis=1, return_counts=True)
-        z = likelihood_roots(audit, (tables[0], tables[1]), alphas)
-        pvalues = on_the_side(ndtr(-z), ndtr(z), alternative)
-        return float(times @ (pvalues < level) / DRAWN_TABLES)
-    order = likelihood_roots(audit, every_table(audit), alphas).round(DECIMALS)
-    own, other = table_chances(audit, alphas)
-    chances = (own[:, :, None] * other[:, None, :]).reshape(len(own), -1)
-    pvalues = on_the_side(_tail(order, chances), _tail(-order, chances), alternative)
-    # A class that was never true leaves nothing to test.
-    pvalues[positive, 0] = pvalues[0, negative] = 1.0
-    own, other = (
-        binomial_chances(np.arange(n + 1), n, np.array([chance]))[0]
-        for n, chance in zip(audited, wrong, strict=True)
-    )
-    return float(own @ (pvalues < level) @ other)
-
-
-def _tail(order: FloatArray, chances: FloatArray) -> FloatArray:
-    """Return the largest chance of a table at least as high in the order, for every table."""
-    highest_first = np.argsort(-order, axis=None, kind="stable")
-    reached = np.cumsum(chances[:, highest_first], axis=1).max(axis=0)
-    ranked = -order.ravel()[highest_first]
-    last_alike = np.searchsorted(ranked, ranked, side="right") - 1
-    pvalues = np.empty(order.size)
-    pvalues[highest_first] = reached[last_alike]
-    return pvalues.reshape(order.shape)
 
 
 # No plan goes beyond this many rows.

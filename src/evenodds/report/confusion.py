@@ -29,9 +29,10 @@ Confusion = ConfusionTestResult | StratifiedConfusionResult | ClassLineResult
 QUESTION: Final = "How were true classes turned into labels?"
 PAIRS_QUESTION: Final = "Does one class gain from another?"
 MEANINGS: Final = {
-    "uniform": "every class is flipped equally often, to every other class alike",
-    "symmetry": "as many rows go from one class to another as come back (Bowker)",
-    "homogeneity": "each label is given as often as its class occurs (Stuart-Maxwell)",
+    "uniform": "tests whether every class is flipped equally often, to every other class alike",
+    "symmetry": "tests whether as many rows go from one class to another as come back (Bowker)",
+    "homogeneity": "tests whether each label is given as often as its class occurs "
+    "(Stuart-Maxwell)",
 }
 
 

@@ -14,6 +14,7 @@ from evenodds.report.sheet import (
     SheetTable,
     View,
 )
+from evenodds.validation import signed, unsigned
 
 NAMES: Final[dict[str, str]] = {
     "clean": "Clean labels",
@@ -244,9 +245,9 @@ def _facts(result: ContourTestResult, view: View) -> list[tuple[str, str]]:
     ]
     for name, rate in (("flip rates", "alpha"), ("", "beta"), ("", "asymmetry")):
         interval = result.confidence_interval(view.level, rate)  # type: ignore[arg-type]
-        sign = "+" if rate == "asymmetry" else ""
-        shown = f"{rate} = {getattr(result, rate):{sign}.3f}"
-        lines.append((name, f"{shown}, {wording.interval_in_full(interval)}"))
+        written = signed if rate == "asymmetry" else unsigned
+        shown = f"{rate} = {written(getattr(result, rate))}"
+        lines.append((name, f"{shown}, {wording.interval_in_full(interval, written)}"))
     agreement = result.agreement
     if agreement is not None:
         found = f"chi2 = {agreement.statistic:.2f} on {agreement.df}"

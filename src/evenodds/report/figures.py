@@ -1,5 +1,6 @@
 """Figures: anchors, curve, evidence, rates and power of a test; classes, annotators and plans."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -374,7 +375,7 @@ def confusion_figure(
 
 def _square(panel: Axes, classes: Sequence[Any], across: str, up: str) -> None:
     """Set up a matrix of classes."""
-    names = [str(name) for name in classes]
+    names = [as_written(name, 20) for name in classes]
     panel.set_xlim(-0.5, len(names) - 0.5)
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_aspect("equal")
@@ -479,9 +480,10 @@ def line_figure(panel: Axes, result: LineTestResult, view: View) -> None:
     arrow: Any = {"arrowstyle": "<->", "color": RED, "linewidth": 1, "shrinkA": 0, "shrinkB": 0}
     centre = (0.5, 0.5 + asymmetry / 2)
     panel.annotate("", centre, (0.5, 0.5), arrowprops=arrow)
-    panel.annotate(
-        f"half of {signed(asymmetry, 2)}", (0.52, 0.5 + asymmetry / 4), color=RED, va="center"
-    )
+    # On the side of the diagonal where the line does not pass.
+    beside: Any = {"ha": "right", "va": "bottom"} if asymmetry < 0 else {"ha": "left", "va": "top"}
+    place = 0.5 + math.copysign(0.03, asymmetry)
+    panel.annotate(f"half of {signed(asymmetry, 2)}", (place, 1 - place), color=RED, **beside)
     strata = result.strata
     label = f"strata, {view.level:.0%} intervals"
     error_bars(

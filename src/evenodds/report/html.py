@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from evenodds.errors import InputError
 from evenodds.files import whole_file
 from evenodds.report.sheet import Caption, Sheet
-from evenodds.report.style import PALETTE, in_house_style
+from evenodds.report.style import NO_GLYPH, PALETTE, in_house_style, keep_inside
 from evenodds.validation import check_choice
 
 
@@ -43,7 +43,7 @@ def drawable(sheet: Sheet) -> list[str]:
 
 @in_house_style
 def _add_title(figure: Figure, title: str) -> None:
-    figure.axes[0].set_title(title, loc="left", pad=6)
+    keep_inside(figure, figure.axes[0].set_title(title, loc="left", pad=6))
 
 
 _SVG: Final = "http://www.w3.org/2000/svg"
@@ -95,8 +95,7 @@ def _as_svg(figure: Figure) -> bytes:
     """Return the SVG as matplotlib writes it, with text as text."""
     file = io.BytesIO()
     with mpl.rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
-        # The reader's browser has the letters that the font of the figures has not.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message=NO_GLYPH)
         figure.savefig(
             file, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
         )

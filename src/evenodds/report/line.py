@@ -109,7 +109,7 @@ def _kind(result: LineTestResult, significance: float) -> str:
     kept, unseen = result.not_rejected(significance), result.not_ruled_out(significance)
     if kept == "instance-dependent":
         return "no line fits: flips depend on the case, or answers are wrong in some strata"
-    fits = f"{RUNGS[kept].partition(' (')[0]} would explain it"
+    fits = f"{RUNGS[kept].partition(' (')[0]} would explain these labels"
     if not unseen:
         return fits
     return f"{fits}; these cases do not rule out {list_noise(unseen, 'or', sizes=False)}"
@@ -250,9 +250,8 @@ def line_plan_sheet(plan: LinePlan, view: View) -> Sheet:
         headline=answer,
         verdict=(
             f"{answer} {plan.n_cases:,} cases in {plan.n_strata} strata of these scores would find "
-            f"flips of {plan.noise.alpha:.1%} of positives and {plan.noise.beta:.1%} of negatives "
-            f"(beta − alpha {signed(plan.noise.asymmetry)}) with probability {plan.power:.2f}, at "
-            f"level {plan.significance:g}."
+            f"{wording.planned_flips(plan.noise.alpha, plan.noise.beta)} with probability "
+            f"{plan.power:.2f}, at level {plan.significance:g}."
         ),
         keys=(Key("Power", f"{plan.power:.2f}", TEST),),
         tables=(

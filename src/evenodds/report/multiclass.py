@@ -16,7 +16,7 @@ from evenodds.report.sheet import (
     SheetTable,
     View,
 )
-from evenodds.validation import counted, signed, with_minus
+from evenodds.validation import counted, signed
 
 
 def leaning_splits(result: MulticlassTestResult, view: View) -> list[SplitRecord]:
@@ -75,13 +75,14 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
     leaning = leaning_splits(result, view)
     if leaning:
         what = "Even noise" if result.scheme == "one-vs-one" else "Uniform noise"
-        splits = "pairs" if result.scheme == "one-vs-one" else "splits"
+        splits = "pair" if result.scheme == "one-vs-one" else "split"
+        plural = "s" if len(leaning) > 1 else ""
         listed = "; ".join(_size(record, view.level) for record in leaning[:3])
         rest = f"; and {len(leaning) - 3} more" if len(leaning) > 3 else ""
         return [
             f"{what} is rejected ({wording.show_pvalue(result.pvalue)}, splits counted): "
             f"{gains_from(result, leaning[0])}.",
-            f"Asymmetry of the leaning {splits}: {listed}{rest}.",
+            f"Asymmetry of the leaning {splits}{plural}: {listed}{rest}.",
         ]
     intervals = [record.confidence_interval(view.level) for record in result.tested]
     widest = max(max(-interval.low, interval.high) for interval in intervals)
@@ -94,7 +95,7 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
 def _size(record: SplitRecord, level: float) -> str:
     """Write the asymmetry of a split with its interval."""
     interval = record.confidence_interval(level)
-    reach = f"{level:.0%} from {signed(interval.low)} to {signed(interval.high)}"
+    reach = f"{level:.0%} interval from {signed(interval.low)} to {signed(interval.high)}"
     return f"{record.name}: {signed(record.asymmetry)}, {reach}"
 
 
@@ -105,10 +106,11 @@ def split_table(result: MulticlassTestResult, view: View) -> SheetTable:
         shown = [record.name, f"{record.n_rows:,}", str(record.n_anchors)]
         if record.tested:
             interval = record.confidence_interval(view.level)
+            alpha, beta = (max(rate or 0.0, 0.0) for rate in (record.alpha, record.beta))
             shown += [
                 signed(record.asymmetry),
                 f"{signed(interval.low)} to {signed(interval.high)}",
-                with_minus(f"{record.alpha:z.3f} / {record.beta:z.3f}"),
+                f"{alpha:.3f} / {beta:.3f}",
                 f"{record.null_ratio:g} : 1",
                 f"{record.adjusted_pvalue:.2g}",
             ]
@@ -156,8 +158,9 @@ WORDS: Final = [
     (
         "Alpha and beta of a split",
         "Estimated share of the side named first that is labelled as the other, and the reverse. "
-        "They go with the asymmetry, so that one near 0 may be estimated below 0. Under uniform "
-        "noise they are as the null says, 3 : 1 for one class against three; the asymmetry is what "
+        "They go with the asymmetry, so that one near 0 may be estimated below 0, and is given as "
+        "0. Under uniform noise they are as the null says, 3 : 1 for one class against three; the "
+        "asymmetry is what "
         "departs from that, so it is beta less alpha only where the null is 1 : 1.",
     ),
     (
@@ -209,7 +212,7 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
     return (
         Key("Evidence against even flips", wording.show_pvalue(result.pvalue), counted),
         Key(f"Strongest: {strongest.name}", size, wording.name_interval(interval)),
-        Key("Wrong labels, by estimate", f"{wrong:.1f}%", "over all classes"),
+        Key("Wrong labels, by estimate", f"{wrong:.1f}%", "over all classes, if no split leans"),
     )
 
 

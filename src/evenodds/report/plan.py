@@ -7,8 +7,9 @@ from evenodds.planning.audit_size import AuditSize
 from evenodds.planning.plan import Plan, RowsRange
 from evenodds.report.audit import DRAWN
 from evenodds.report.sheet import Caption, Key, Sheet, SheetPicture, SheetTable, View, row_each
+from evenodds.report.wording import planned_flips
 from evenodds.simulation.rejection import RejectionRate
-from evenodds.validation import counted, signed
+from evenodds.validation import counted
 
 # A formula this close to all of the simulation's interval is said to agree with it.
 CLOSE = 0.08
@@ -118,9 +119,8 @@ def plan_verdict(plan: Plan) -> str:
     if not plan.n_anchors:
         with_what = f"{plan.n_rows:,} rows"
     return (
-        f"{_answer(plan)} With {with_what}, flips of {plan.noise.alpha:.1%} of positives and "
-        f"{plan.noise.beta:.1%} of negatives (beta − alpha {signed(plan.noise.asymmetry)}) would "
-        f"be found with probability {plan.power:.2f} by the {plan.method} test at level "
+        f"{_answer(plan)} With {with_what}, {planned_flips(plan.noise.alpha, plan.noise.beta)} "
+        f"would be found with probability {plan.power:.2f} by the {plan.method} test at level "
         f"{plan.significance:g}."
     )
 
@@ -232,9 +232,8 @@ def _audit_size_verdict(plan: AuditSize) -> str:
     drawn = CLASSES[plan.sampled_by]
     said = (
         f"Audit {plan.n_rows:,} rows: {plan.n_positive:,} {drawn} positive and "
-        f"{plan.n_negative:,} {drawn} negative. Flips of {plan.alpha:.1%} of positives and "
-        f"{plan.beta:.1%} of negatives (beta − alpha {signed(plan.beta - plan.alpha)}) are then "
-        f"found with probability {plan.power:.2f} at level {plan.significance:g}."
+        f"{plan.n_negative:,} {drawn} negative. F{planned_flips(plan.alpha, plan.beta)[1:]} are "
+        f"then found with probability {plan.power:.2f} at level {plan.significance:g}."
     )
     if plan.saves is None:
         return said

@@ -296,7 +296,12 @@ def wrapped(text: str) -> str:
 def aligned(pairs: list[tuple[str, str]]) -> list[str]:
     """Return names and values in two columns, or nothing where there are none."""
     width = max((len(name) for name, _ in pairs), default=0)
-    lines = [f"  {name:<{width}}  {value}" for name, value in pairs]
+    whole = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False)
+    whole.subsequent_indent = " " * (width + 4)
+    lines = []
+    for name, value in pairs:
+        whole.initial_indent = f"  {name:<{width}}  "
+        lines += whole.wrap(value)
     return ["", *lines] if lines else []
 
 
@@ -311,7 +316,8 @@ def tabulated(table: SheetTable) -> list[str]:
         )
         for row in (table.header, *table.rows)
     ]
-    return [f"{table.title}:", *(f"  {line}".rstrip() for line in lines)]
+    colon = "" if table.title.endswith("?") else ":"
+    return [f"{table.title}{colon}", *(f"  {line}".rstrip() for line in lines)]
 
 
 def listed(title: str, sentences: list[str]) -> list[str]:

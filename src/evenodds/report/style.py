@@ -7,6 +7,7 @@ meaning, a line style, a label or a number carries it too.
 
 import io
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -64,6 +65,8 @@ SCREEN_DPI: Final = 96
 ROW_HEIGHT: Final = 0.21
 REST_HEIGHT: Final = 1.25
 
+# A browser has the letters that the font of the figures has not.
+NO_GLYPH: Final = "Glyph .* missing from font"
 # Backends write these into a file's header: none of them belongs to the picture.
 _NO_METADATA: Final[dict[str, dict[str, None]]] = {
     "png": {"Software": None},
@@ -181,7 +184,8 @@ def letter_panels(axes: NDArray[Any], titles: Sequence[str]) -> None:
 def as_written(text: object, most: int = 32) -> str:
     """Return a user's own words for a figure: cut to fit, and never read as formulas."""
     words = "".join(letter for letter in " ".join(str(text).split()) if letter.isprintable())
-    short = words if len(words) <= most else f"{words[: most - 1]}…"
+    quote = words[-1:] if words[-1:] in ("'", '"') else ""
+    short = words if len(words) <= most else f"{words[: most - 1 - len(quote)]}…{quote}"
     return short.replace("$", r"\$")
 
 
@@ -189,6 +193,16 @@ def legend_below(figure: Figure, panel: Any, columns: int = 2) -> None:
     """Name what is drawn below the panel, where it hides nothing."""
     handles, labels = panel.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=1.6)
+
+
+def keep_inside(figure: Figure, name: Any) -> None:
+    """End an axis' name or a title where its panel ends, if it would run out of the figure."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=NO_GLYPH)
+        figure.draw_without_rendering()
+    extent = name.get_window_extent()
+    if extent.x0 < 0 or extent.x1 > figure.bbox.x1:
+        name.set(x=1, ha="right")
 
 
 def one_panel(
@@ -206,6 +220,7 @@ def one_panel(
             figure, axes = new_figure(width=width, height=height)
             panel = axes[0, 0]
             draw(panel, *args, **kwargs)
+            keep_inside(figure, panel.xaxis.label)
             if panel.get_legend() is None and panel.get_legend_handles_labels()[1]:
                 legend_below(figure, panel)
             return figure

@@ -5,6 +5,7 @@ noise; anything else is a failure to reject, with what could still be true.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -139,7 +140,9 @@ def show_pvalue(pvalue: float) -> str:
     return f"p = {pvalue:.{digits}f}"
 
 
-def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
+def show_interval(
+    interval: ConfidenceInterval, digits: int = 2, written: Callable[[float, int], str] = signed
+) -> str:
     """Write an interval, saying in words where it has no bound."""
     if max(abs(interval.low), abs(interval.high)) < 0.05:
         digits = max(digits, 3)  # two would show a narrow one as -0.00 to +0.01
@@ -153,7 +156,7 @@ def show_interval(interval: ConfidenceInterval, digits: int = 2) -> str:
     ]
     while digits < MOST_DIGITS and any(round(end, digits) == 0 for end in told):
         digits += 1  # else its sign is lost
-    low, high = signed(interval.low, digits), signed(interval.high, digits)
+    low, high = written(interval.low, digits), written(interval.high, digits)
     if interval.low_is_limit and interval.high_is_limit:
         return "of any size and sign"
     if interval.low_is_limit:
@@ -168,9 +171,22 @@ def name_interval(interval: ConfidenceInterval) -> str:
     return f"{100 * interval.level:g}% interval {show_interval(interval)}"
 
 
-def interval_in_full(interval: ConfidenceInterval) -> str:
+def interval_in_full(
+    interval: ConfidenceInterval, written: Callable[[float, int], str] = signed
+) -> str:
     """Write an interval with its level and three digits."""
-    return f"{interval.level:.0%} interval {show_interval(interval, digits=3)}"
+    return f"{interval.level:.0%} interval {show_interval(interval, 3, written)}"
+
+
+def planned_flips(alpha: float, beta: float) -> str:
+    """Write two flip rates and their difference, with the digits that tell them apart."""
+    digits = 1
+    while alpha != beta and f"{alpha:.{digits}%}" == f"{beta:.{digits}%}":
+        digits += 1
+    return (
+        f"flips of {alpha:.{digits}%} of positives and {beta:.{digits}%} of negatives "
+        f"(beta − alpha {signed(beta - alpha, digits + 2)})"
+    )
 
 
 def show_label(label: object) -> str:

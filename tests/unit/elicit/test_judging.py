@@ -112,6 +112,14 @@ def test_a_kind_that_was_set_beforehand_is_not_asked_for(visit):
     assert session.plan.kind == "looked-up"
 
 
+@pytest.mark.parametrize("kind", [None, "probability", "looked-up"])
+def test_sentences_of_the_first_page_stand_apart(visit, kind):
+    """The newline after the end of a condition is not part of the page."""
+    _, ask = visit(kind)
+    told = html.unescape(re.sub(r"<[^>]*>", "", ask("").text))
+    assert re.findall(r"\w+[.;:,?][A-Za-z]\w*", told) == []
+
+
 def test_whoever_prepares_is_told_what_could_be_found(opened):
     (said,) = opened().prospects()
     assert re.fullmatch(
@@ -178,7 +186,9 @@ def test_a_stated_number_is_kept_and_can_be_taken_back(visit):
 )
 def test_what_is_no_answer_is_refused(visit, kind, form):
     session, ask = visit(kind)
-    assert post(session, ask, **form).status_code == 400
+    reply = post(session, ask, **form)
+    assert reply.status_code == 400
+    assert ("a whole number from 0 to 100" in reply.text) == (form.get("chance") in ("101", "7.5"))
     assert session.store.answers() == []
 
 

@@ -5,8 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from scipy.stats import binom
 
 import evenodds as eo
+from evenodds.inference.audit.audit_test import audit_pvalue
+from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.score import constrained_rates
 from evenodds.planning.achieved_power import could_have_found, power_curve
 from evenodds.simulation.worlds import find_world, two_bells
 
@@ -91,3 +95,54 @@ def test_the_curve_of_power_has_no_kink_and_meets_what_could_have_been_found(n, 
     assert np.abs(np.diff(slopes)).max() < 0.1 * slopes.max()
     marked = np.interp(could_have_found(found), curve.asymmetries, curve.powers)
     assert marked == pytest.approx(0.8, abs=0.01)
+
+
+def small_audit(n, flipped, **settings):
+    """Return an audit of n rows a class, some of either flipped."""
+    given = [0] * flipped + [1] * (n - flipped) + [1] * flipped + [0] * (n - flipped)
+    return eo.audit_test([1] * n + [0] * n, given, **settings)
+
+
+@pytest.mark.parametrize("sampled_by", ["random", "true", "given"])
+@pytest.mark.parametrize(("n", "flipped"), [(1, 0), (1, 1), (2, 0), (2, 1)])
+def test_audits_that_cannot_reject_could_have_found_nothing(n, flipped, sampled_by):
+    """They were said to find differences of 95 to 100 in 100 four times out of five."""
+    counts = (50, 50) if sampled_by == "given" else None
+    found = small_audit(n, flipped, sampled_by=sampled_by, given_counts=counts)
+    assert could_have_found(found) is None
+    assert max(power_curve(found).powers) == 0
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8, 12])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
+def test_what_a_small_audit_could_have_found_it_finds_four_times_out_of_five(n, share):
+    """With 4 rows a class and none flipped, 78 in 100 were said, which it finds in 0.37."""
+    found = small_audit(n, round(share * n))
+    reach = could_have_found(found)
+    alpha, beta = constrained_rates(*found.counts.counts, reach)
+    power = sum(
+        binom.pmf(lost, n, alpha) * binom.pmf(won, n, beta)
+        for lost in range(n + 1)
+        for won in range(n + 1)
+        if audit_pvalue(Flips(n, lost, n, won), "two-sided") < 0.05
+    )
+    assert power == pytest.approx(0.8, abs=0.005)
+    curve = power_curve(found)
+    assert np.interp(reach, curve.asymmetries, curve.powers) == pytest.approx(0.8, abs=1e-9)
+
+
+def test_a_small_audit_by_given_label_finds_what_its_share_of_labels_allows():
+    """Half of the labels are positive, so that no asymmetry is larger than a half."""
+    counts = {"sampled_by": "given", "given_counts": (50, 50)}
+    assert could_have_found(small_audit(6, 0, **counts)) is None
+    assert 0.3 < could_have_found(small_audit(8, 0, **counts)) < 0.45
+
+
+def test_a_look_at_a_small_audit_asks_for_more():
+    early = small_audit(8, 0, looks=(16, 32))
+    assert could_have_found(early) > could_have_found(small_audit(8, 0)) + 0.1
+
+
+def test_a_one_sided_small_audit_finds_smaller_ones_its_own_way():
+    two_sided, one_sided = small_audit(8, 0), small_audit(8, 0, alternative="less")
+    assert could_have_found(one_sided) < could_have_found(two_sided)

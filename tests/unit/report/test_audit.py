@@ -76,6 +76,13 @@ def test_every_picture_can_be_drawn_and_has_words(sheets, kind):
         assert sheets[kind].caption(picture).finding
 
 
+def test_an_audit_of_two_rows_a_class_could_hardly_have_found_anything():
+    """The smallest p-value that such an audit can have is 0.125."""
+    sheet = sheet_of(_audit(2, 0, 0, 2), View())
+    for words in (sheet.verdict, sheet.caption("power").finding):
+        assert "could hardly have found an asymmetry of any size" in words
+
+
 def test_annotators_who_are_not_named_are_not_cleared():
     rng = np.random.default_rng(2)
     true = rng.integers(0, 2, size=200)
@@ -116,6 +123,33 @@ def test_the_figure_of_annotators_names_what_it_shows():
     assert few.axes[0].get_ylabel() == "Annotators"
     many = eo.annotator_audit(true, given, np.arange(900) % 45).plot("annotators")
     assert many.axes[0].get_ylabel() == "Annotators (the first 40 of 45)"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("presence", "absence", [f"{k}f1d2c4e-9b1a-4c6e-8f55-0a7b6c5d4e3f" for k in range(3)]),
+        ("community_acquired_pneumonia", "no_finding_in_the_chest", ["W" * 24, "b", "c"]),
+    ],
+    ids=["uuids", "wide"],
+)
+@pytest.mark.parametrize("kind", ["annotators", "rates"])
+def test_words_of_a_figure_stay_inside_it_whatever_the_names(names, kind):
+    positive, negative, who = names
+    rng = np.random.default_rng(2)
+    true = rng.integers(0, 2, 300)
+    given = np.where(rng.random(300) < 0.1, 1 - true, true)
+    both = [np.where(labels, positive, negative) for labels in (true, given)]
+    asked = (
+        eo.annotator_audit(*both, np.array(who)[np.arange(300) % 3])
+        if kind == "annotators"
+        else eo.audit_test(*both)
+    )
+    figure = asked.plot(kind)
+    drawn = figure.get_tightbbox()
+    assert min(drawn.x0, drawn.y0) >= 0
+    assert drawn.x1 <= figure.get_figwidth()
+    assert drawn.y1 <= figure.get_figheight()
 
 
 @pytest.mark.parametrize("ways", [1, 2])

@@ -189,3 +189,9 @@ def test_two_contours_whose_cases_disagree_were_tested():
     line = replace(apart.rungs[2], contour_pvalue=None)
     sheet = sheet_of(replace(apart, rungs=(*apart.rungs[:2], line)), View())
     assert sheet.keys[1].value == "p = 0.002"
+
+
+def test_rates_have_no_sign_and_an_asymmetry_has_one_kind_of_minus():
+    facts = [value for _, value in sheet_of(_result(0.001, 0.001, 0.3), View()).facts]
+    assert "alpha = 0.300, 95% interval from 0.280 to 0.320" in facts
+    assert "asymmetry = −0.200, 95% interval from −0.228 to −0.172" in facts

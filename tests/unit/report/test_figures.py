@@ -259,3 +259,14 @@ def test_the_ends_of_the_line_stand_in_the_legend_where_no_stratum_hides_them():
         if text.get_text().startswith("line")
     )
     assert written == f"line, from beta {result.beta:.2f}\nto 1 − alpha {1 - result.alpha:.2f}"
+
+
+@pytest.mark.parametrize("name", ["line_leans", "line_uniform"])
+def test_no_line_runs_through_the_words_beside_the_centre(name):
+    """Where the line passes below the centre they stand above the diagonal, else below it."""
+    result = MAKERS[name]()
+    (said,) = (text for text in result.plot("line").axes[0].texts if text.get_text())
+    assert said.get_text().startswith("half of")
+    across, up = said.get_position()
+    assert (up > across) == (result.asymmetry < 0)
+    assert said.get_ha() == ("right" if up > across else "left")

@@ -217,6 +217,13 @@ def test_headings_come_in_order(pages):
         assert max(np.diff(levels)) <= 1
 
 
+def test_what_a_check_could_not_tell_is_not_called_fine(pages):
+    rows = [row for page in pages.values() for row in re.findall(r"<tr>.*?</tr>", page)]
+    untold = [row for row in rows if "<td>These data cannot tell" in row and "mark" in row]
+    assert untold
+    assert all("? open" in row and "fine" not in row for row in untold)
+
+
 def test_every_table_names_its_rows_and_itself(pages):
     tables = re.findall(r"<table.*?</table>", pages["rejecting"], flags=re.DOTALL)
     assert len(tables) == 4

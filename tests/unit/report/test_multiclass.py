@@ -61,7 +61,7 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     sheet = sheet_of(leaning, View())
     assert sheet.rejected
     assert sheet.headline == "Yes: 'dog' gains from 'cat'."
-    assert "cat | dog: −0.200, 95% from −0.278 to −0.122" in sheet.verdict
+    assert "cat | dog: −0.200, 95% interval from −0.278 to −0.122" in sheet.verdict
     assert "Tested: 2 of 3 splits; nothing is known about the others." in sheet.verdict
 
 
@@ -104,7 +104,9 @@ def test_a_test_that_shows_nothing_is_doubted_too(even):
 
 
 def test_intervals_follow_the_significance(leaning):
-    assert "99% from −0.303 to −0.097" in sheet_of(leaning, View(significance=0.01)).verdict
+    assert (
+        "99% interval from −0.303 to −0.097" in sheet_of(leaning, View(significance=0.01)).verdict
+    )
 
 
 def test_not_rejecting_claims_nothing(even):
@@ -220,3 +222,19 @@ def test_tests_without_an_equivalence_name_no_margin(leaning, confusion):
         names = [name for name, _ in sheet_of(result, View()).settings]
         assert "significance" in names
         assert "margin" not in names
+
+
+def test_what_a_test_asks_does_not_read_as_its_finding(confusion):
+    facts = dict(sheet_of(confusion, View()).facts)
+    for name in ("uniform", "symmetry", "homogeneity"):
+        assert ": tests whether " in facts[name]
+
+
+def test_a_rate_estimated_below_0_is_shown_as_0(leaning):
+    low = replace(leaning.splits[0], alpha=-0.003, beta=0.003)
+    table = sheet_of(replace(leaning, splits=(low, *leaning.splits[1:])), View()).tables[0]
+    assert table.rows[0][5] == "0.000 / 0.003"
+
+
+def test_the_share_of_wrong_labels_says_what_it_takes_for_granted(leaning):
+    assert sheet_of(leaning, View()).keys[-1].more == "over all classes, if no split leans"

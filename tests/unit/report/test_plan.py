@@ -178,3 +178,10 @@ def test_the_picture_shows_the_range(plan):
     (panel,) = plan_figure(from_pilot(plan, 1200, 4100)).axes
     names = [text.get_text() for text in panel.get_legend().get_texts()]
     assert "90% interval from the pilot" in names
+
+
+def test_rates_have_the_digits_that_tell_them_apart():
+    said = str(eo.audit_size(eo.ClassConditionalNoise(0.2, 0.1999), prior=0.5))
+    assert "20.00% of positives and 19.99% of negatives (beta − alpha −0.0001)" in " ".join(
+        said.split()
+    )

@@ -1,7 +1,7 @@
 import pytest
 
 import evenodds as eo
-from evenodds.report.sheet import WIDTH, SheetTable, View, describe, sheet_of, tabulated
+from evenodds.report.sheet import WIDTH, SheetTable, View, aligned, describe, sheet_of, tabulated
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,16 @@ def test_a_prior_test_shows_the_noise_rate_it_found():
 
 def test_a_prior_test_shows_the_asymmetry_it_found():
     assert "beta − alpha = +0.200" in str(eo.prior_test(60, 100, 0.5))
+
+
+def test_long_facts_keep_to_the_width():
+    lines = aligned([("kind of noise", "a word " * 30 + "end"), ("rows", "300")])
+    assert max(map(len, lines)) <= WIDTH
+    assert [line[:17].strip() for line in lines] == ["", "kind of noise", "", "", "rows"]
+
+
+def test_a_title_that_asks_has_no_colon():
+    assert tabulated(SheetTable("Would it be seen?", ("a",), (("1",),)))[0] == "Would it be seen?"
 
 
 def test_a_table_has_names_to_the_left_and_numbers_to_the_right():

@@ -241,8 +241,10 @@ def annotator_audit(
             )
         results[name] = known[flips, own]
     if not results:
+        example = ", for example" if len(untested) > 1 else ""
         raise InputError(
-            f"no annotator can be tested. Of {untested[0].annotator!r}: {untested[0].why}"
+            f"no annotator can be tested. Of annotator {untested[0].annotator!r}{example}: "
+            f"{untested[0].why}"
         )
     return AnnotatorAuditResult(
         tests=_ranked(results),

@@ -68,6 +68,8 @@ FEW_FLIPPED = 5
 # From here on labels hardly follow the truth, and a test within strata rejects equal flips too
 # often (in 0.11 to 0.19 of audits where alpha and beta are 0.45; rightly at 0.4).
 HARDLY = 0.82
+# From here on labels tell the truth, the wrong way round.
+REVERSED = 1.2
 
 
 def better_than_chance(alpha: float, beta: float, *, strata: bool = False) -> Diagnostic:
@@ -81,11 +83,12 @@ def better_than_chance(alpha: float, beta: float, *, strata: bool = False) -> Di
             concern=True,
             statistic=total,
         )
+    coin = "worse than a coin: they look reversed" if total > REVERSED else "no better than a coin"
     message = (
         f"Labels follow the truth: alpha + beta is {total:.2f}, below 1."
         if total < 1
-        else f"alpha + beta is {total:.2f}: these labels follow the truth no better than a coin. "
-        "Are the columns of true and given labels the right ones, and their labels not swapped?"
+        else f"alpha + beta is {total:.2f}, so that these labels follow the truth {coin}. Are the "
+        "columns of true and given labels the right ones, and their labels not swapped?"
     )
     return Diagnostic(
         name="better than chance", message=message, concern=total >= 1, statistic=total

@@ -74,11 +74,11 @@ def wider_check(wider: tuple[Wider, ...], kept: Noise) -> Diagnostic | None:
     if not beyond:
         return None
     unseen = [each for each in beyond if not each.ruled_out(LEVEL)]
-    start = f"Beyond {NOUNS[kept]} these contours"
+    start = f"Beyond {NOUNS[kept]}, at {LEVEL:.0%}, these contours"
     message = (
-        f"{start} do not rule out {list_noise(unseen, 'or')} (at {LEVEL:.0%})."
+        f"{start} do not rule out {list_noise(unseen, 'or')}."
         if unseen
-        else f"{start} rule out {list_noise(beyond, 'and')} (at {LEVEL:.0%})."
+        else f"{start} rule out {list_noise(beyond, 'and')}."
     )
     pvalues = [1.0 if each.pvalue is None else each.pvalue for each in beyond]
     return Diagnostic(

@@ -117,7 +117,7 @@ def test_by_given_class_each_annotator_has_counts(columns):
         ),
         (
             {"annotators": np.arange(750)},
-            r"^no annotator can be tested. Of 0: no audited row is truly",
+            r"^no annotator can be tested. Of annotator 0, for example: no audited row is truly",
         ),
     ],
 )

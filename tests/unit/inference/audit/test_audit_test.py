@@ -104,7 +104,13 @@ def test_no_flips_reject_nothing():
 
 def test_swapped_columns_are_doubted():
     result = eo.audit_test(TRUE, 1 - GIVEN)
-    assert any("no better than a coin" in check.message for check in result.diagnostics)
+    assert "alpha + beta is 1.70" in result.diagnostics[-1].message
+    assert "worse than a coin: they look reversed" in result.diagnostics[-1].message
+
+
+def test_labels_that_say_nothing_are_no_better_than_a_coin():
+    result = eo.audit_test(TRUE, np.arange(len(TRUE)) % 2)
+    assert "no better than a coin" in result.diagnostics[-1].message
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "less"])
