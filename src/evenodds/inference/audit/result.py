@@ -29,11 +29,20 @@ def inverted(z: Callable[[float], float], estimate: float, level: float) -> tupl
 
 
 def _end(z: Callable[[float], float], estimate: float, limit: float, critical: float) -> float:
-    """Return where z passes its critical value on the way to the limit, or the scale's end."""
+    """Return where z passes its critical value on the way to the limit, or the scale's end.
+
+    At the estimate, where z is beyond it there already: it need not be a root.
+    """
+
+    def beyond(rate: float) -> float:
+        return (z(rate) - critical) * (1.0 if critical > 0 else -1.0)
+
     scale_end = 0.0 if limit < 0.5 else 1.0
-    if abs(estimate - scale_end) <= EDGE or abs(z(limit)) <= abs(critical):
+    if abs(estimate - scale_end) <= EDGE or beyond(limit) <= 0:
         return scale_end
-    return float(brentq(lambda rate: z(rate) - critical, estimate, limit, xtol=1e-10))
+    if beyond(estimate) >= 0:
+        return estimate
+    return float(brentq(beyond, estimate, limit, xtol=1e-10))
 
 
 SampledBy = Literal["random", "true", "given"]

@@ -1,5 +1,6 @@
 """z of an audit within strata, against enumeration, another optimiser and the plain audit."""
 
+from dataclasses import replace
 from itertools import combinations, product
 from math import comb
 
@@ -8,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.result import inverted
 from evenodds.inference.audit.score import AuditByGiven
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit, tails, with_added
 from evenodds.inference.profile import Reference
@@ -191,3 +193,19 @@ def test_with_another_share_of_labels_a_share_wrong_of_all_is_all_of_them():
     all_wrong = cells.sums(np.ones(6))
     assert all_wrong.flipped_negative == pytest.approx(cells.positive_share)
     assert all_wrong.prior == pytest.approx(1 - cells.positive_share)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.6, 0.7, 0.8, 0.95])
+def test_rates_of_labels_no_better_than_a_coin_have_intervals(level):
+    audit = _one_stratum((10, 5), (30, 17))
+    audit = StratifiedAudit(replace(audit.cells, n_rows=np.array([100.0, 1000.0])))
+    assert audit.seen.alpha + audit.seen.beta > 1
+    for rate in ("alpha", "beta"):
+        estimate = getattr(audit.seen, rate)
+        low, high = inverted(lambda value, of=rate: audit.z(value, of), estimate, level)
+        assert 0 < low < estimate < high < 1
+
+
+def test_an_interval_holds_an_estimate_that_is_no_root():
+    assert inverted(lambda rate: 3 - rate, 0.4, 0.95) == (0.4, 1.0)
+    assert inverted(lambda rate: -3 - rate, 0.4, 0.95) == (0.0, 0.4)
