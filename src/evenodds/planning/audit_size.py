@@ -6,16 +6,19 @@ p-values of all tables are computed at once; in larger ones those of tables draw
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from evenodds.errors import InputError
 from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue
 from evenodds.inference.audit.counts import Flips
 from evenodds.inference.audit.exact import (
+    SMALLEST,
     binomial_chances,
     every_table,
     is_countable,
@@ -26,12 +29,12 @@ from evenodds.inference.audit.exact import (
     table_chances,
 )
 from evenodds.inference.audit.result import SampledBy
-from evenodds.inference.audit.score import AuditByGiven, GivenSample
+from evenodds.inference.audit.score import AuditByGiven, GivenSample, rates_between, score_z
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit
 from evenodds.inference.cases.choose import FEWEST_CASES, edges_of, shares_of_cells
 from evenodds.inference.cases.record import cut, read_scores
 from evenodds.inference.looks import planned_looks
-from evenodds.inference.multiplicity import wilson_interval
+from evenodds.inference.multiplicity import log_ways, wilson_interval
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
@@ -39,6 +42,9 @@ from evenodds.planning.expected_data import Centre
 from evenodds.planning.power import check_findable, fewest
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
 
+# With fewer rows of a class the power is that of the test itself, summed over so many tables, with
+# so many rates under the null; at random it is the mean over so many equally likely draws.
+FEW_ROWS, MOST_TABLES, NULL_RATES, SIZES_DRAWN = 20, 20_000, 65, 100
 # The whole data is taken as this many times the audit: its counts are nearly exact.
 ROWS_AN_AUDITED_ROW = 1000
 
@@ -106,6 +112,27 @@ class AuditDesign:
         mean = np.copysign(gap, flips.asymmetry) / np.sqrt(usual)
         return Centre(float(mean), float(np.sqrt(spread / usual)))
 
+    def power(self, n_rows: int, level: float, alternative: Alternative) -> float:
+        """Return the chance to find the noise, of the test itself where it is a small one."""
+        if self.sampled_by == "given":
+            if not is_small(self.by_given(n_rows)):
+                return self.centre(n_rows).power(level, alternative)
+            positive, negative = map(int, self.drawn(n_rows))
+            wrong = self.labels.wrong_positive, self.labels.wrong_negative
+            counts = self.whole_data(n_rows)
+            return given_power((positive, negative), counts, wrong, level, alternative)
+        if min(self.drawn(n_rows)) >= FEW_ROWS:
+            return self.centre(n_rows).power(level, alternative)
+        positives = [int(self.drawn(n_rows)[0])]
+        if self.sampled_by == "random":
+            middles = (np.arange(SIZES_DRAWN) + 0.5) / SIZES_DRAWN
+            positives = binom.ppf(middles, n_rows, self.share).astype(int).tolist()
+        chances = [
+            few_rows_power(_where_it_matters(n, n_rows - n), self.noise, level, alternative)
+            for n in positives
+        ]
+        return float(np.mean(chances))
+
     def draw(self, n_rows: int, rng: np.random.Generator) -> tuple[Flips, tuple[int, int] | None]:
         """Draw an audit, and the counts of the whole data where the test needs them."""
         positive = self.drawn(n_rows)[0]
@@ -125,6 +152,47 @@ def _flips_by_given(
     """Return the flips of an audit by the rows labelled positive, and the wrong labels."""
     truly = positive - wrong_positive + wrong_negative
     return Flips(truly, wrong_negative, n_rows - truly, wrong_positive)  # type: ignore[arg-type]
+
+
+def _where_it_matters(n_positive: int, n_negative: int) -> tuple[int, int]:
+    """Return the rows, no more of a class than tell its rate far better than that of the other."""
+    most = MOST_TABLES // (min(n_positive, n_negative) + 1)
+    return min(n_positive, most), min(n_negative, most)
+
+
+@lru_cache(maxsize=256)
+def few_rows_power(
+    rows: tuple[int, int], noise: ClassConditionalNoise, level: float, alternative: Alternative
+) -> float:
+    """Return the chance that so many true positives and negatives tell which are flipped more.
+
+    A sum over all tables.
+    """
+    if min(rows) == 0:
+        return 0.0
+    n_positive, n_negative = rows
+    # Where positives are flipped more, negatives stay more: the same question.
+    leans = noise.asymmetry > 0
+    alpha, beta = (rate if leans else 1 - rate for rate in (noise.alpha, noise.beta))
+    own, other = np.arange(n_positive + 1)[:, None], np.arange(n_negative + 1)[None, :]
+    logs = log_ways(n_positive, own) + log_ways(n_negative, other)
+    fisher = np.exp(logs - log_ways(n_positive + n_negative, own + other))
+    for place in range(1, len(fisher)):  # chances of so many flipped negatives or more, given all
+        fisher[place, :-1] += fisher[place - 1, 1:]
+    rates = rates_between(0.0, 1.0, NULL_RATES)
+    chances = [binomial_chances(part.ravel(), part.size - 1, rates) for part in (own, other)]
+    order = -np.log(np.maximum(fisher, SMALLEST)).round(DECIMALS)
+    both = (chances[0][:, :, None] * chances[1][:, None, :]).reshape(len(rates), -1)
+    pvalues = _tail(order, both)
+    pooled = (own + other) / (n_positive + n_negative)
+    large = min(n_positive, n_negative) * np.minimum(pooled, 1 - pooled) >= SMALL_CELL
+    scores = ndtr(-score_z(n_positive, own, n_negative, other, 0.0))
+    found = np.where(large, scores, pvalues) < (level / 2 if alternative == "two-sided" else level)
+    return float(
+        binomial_chances(own[:, 0], n_positive, np.array([alpha]))[0]
+        @ found
+        @ binomial_chances(other[0], n_negative, np.array([beta]))[0]
+    )
 
 
 DRAWN_TABLES = 4000
@@ -215,8 +283,8 @@ class AuditSize(Result):
     n_negative, n_positive : int
         Of these, of the negative and of the positive class: as drawn, or, at random, as expected.
     power : float
-        Probability of finding the noise with so many rows: by the normal approximation, or, by
-        given class with few wrong labels, of the test itself.
+        Probability of finding the noise with so many rows: by the normal approximation, or, with
+        few rows of a class or, by given class, few wrong labels, of the test itself.
     simulated_power : float or None
         Share of simulated audits that find it; None without simulation.
     simulated_interval : tuple of float or None
@@ -428,12 +496,12 @@ def audit_size(
     -----
     The score statistic is taken as normal with the mean and variance it has at the expected
     counts, with a correction for continuity where so few flips are expected that the test is
-    exact. With `scores` flips are taken to depend on the class alone, so that the share wrong
-    in each stratum follows. Rows go by the root of those there are: a split that is best for
-    assumed rates (Neyman's) leaves strata nearly empty that the test, which assumes no rates,
-    must then allow anything in. By given class, where few wrong labels are expected, power is that
-    of the exact test itself, summed over all tables, or over tables drawn where there are too
-    many. `runs` checks it.
+    exact. With fewer than 20 rows of a class its power is summed over all tables. With `scores`
+    flips are taken to depend on the class alone, so that the share wrong in each stratum follows.
+    Rows go by the root of those there are: a split that is best for assumed rates (Neyman's)
+    leaves strata nearly empty that the test, which assumes no rates, must then allow anything in.
+    By given class, where few wrong labels are expected, power is that of the exact test itself,
+    summed over all tables, or over tables drawn where there are too many. `runs` checks it.
 
     Examples
     --------
@@ -465,13 +533,9 @@ def audit_size(
         return _along_scores(read_scores(scores), noise, (wanted, level, side), times, seed)
     design = _read_design(noise, prior, sampled_by, share)
 
+    @cache
     def reached(n_rows: int) -> float:
-        if design.sampled_by == "given" and is_small(design.by_given(n_rows)):
-            positive, negative = map(int, design.drawn(n_rows))
-            wrong = design.labels.wrong_positive, design.labels.wrong_negative
-            counts = design.whole_data(n_rows)
-            return given_power((positive, negative), counts, wrong, level, side)
-        return design.centre(n_rows).power(level, side)
+        return design.power(n_rows, level, side)
 
     n_rows = fewest(lambda n_rows: reached(n_rows) >= wanted, 2, 4, MOST_ROWS)
     if n_rows is None:
