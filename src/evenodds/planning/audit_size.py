@@ -6,10 +6,12 @@ p-values of all tables are computed at once; in larger ones those of tables draw
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import binom
 
 from evenodds.errors import InputError
 from evenodds.inference.audit.audit_test import SMALL_CELL, audit_pvalue
@@ -25,11 +27,14 @@ from evenodds.inference.multiplicity import wilson_interval
 from evenodds.inference.profile import Alternative, Reference
 from evenodds.inference.results import Result, check_alternative
 from evenodds.noise import ClassConditionalNoise, check_noise
-from evenodds.planning.exact_power import given_power
+from evenodds.planning.exact_power import given_power, true_power
 from evenodds.planning.expected_data import Centre
 from evenodds.planning.power import check_findable, fewest
 from evenodds.validation import MOST_RUNS, FloatArray, check_between, check_choice, check_whole
 
+# With fewer rows of a class the power is that of the test itself, summed over all tables; at random
+# it is the mean over so many equally likely draws.
+FEW_ROWS, SIZES_DRAWN = 20, 100
 # The whole data is taken as this many times the audit: its counts are nearly exact.
 ROWS_AN_AUDITED_ROW = 1000
 
@@ -97,6 +102,25 @@ class AuditDesign:
         mean = np.copysign(gap, flips.asymmetry) / np.sqrt(usual)
         return Centre(float(mean), float(np.sqrt(spread / usual)))
 
+    def power(self, n_rows: int, level: float, alternative: Alternative) -> float:
+        """Return the chance to find the noise, of the test itself where it is a small one."""
+        if self.sampled_by == "given":
+            if not is_small(self.by_given(n_rows)):
+                return self.centre(n_rows).power(level, alternative)
+            positive, negative = map(int, self.drawn(n_rows))
+            wrong = self.labels.wrong_positive, self.labels.wrong_negative
+            counts = self.whole_data(n_rows)
+            return given_power((positive, negative), counts, wrong, level, alternative)
+        if min(self.drawn(n_rows)) >= FEW_ROWS:
+            return self.centre(n_rows).power(level, alternative)
+        positives = [int(self.drawn(n_rows)[0])]
+        if self.sampled_by == "random":
+            middles = (np.arange(SIZES_DRAWN) + 0.5) / SIZES_DRAWN
+            positives = binom.ppf(middles, n_rows, self.share).astype(int).tolist()
+        flipped = self.noise.alpha, self.noise.beta
+        chances = [true_power((n, n_rows - n), flipped, level, alternative) for n in positives]
+        return float(np.mean(chances))
+
     def draw(self, n_rows: int, rng: np.random.Generator) -> tuple[Flips, tuple[int, int] | None]:
         """Draw an audit, and the counts of the whole data where the test needs them."""
         positive = self.drawn(n_rows)[0]
@@ -156,8 +180,8 @@ class AuditSize(Result):
     n_negative, n_positive : int
         Of these, of the negative and of the positive class: as drawn, or, at random, as expected.
     power : float
-        Probability of finding the noise with so many rows: by the normal approximation, or, by
-        given class with few wrong labels, of the test itself.
+        Probability of finding the noise with so many rows: by the normal approximation, or, with
+        few rows of a class or, by given class, few wrong labels, of the test itself.
     simulated_power : float or None
         Share of simulated audits that find it; None without simulation.
     simulated_interval : tuple of float or None
@@ -369,12 +393,12 @@ def audit_size(
     -----
     The score statistic is taken as normal with the mean and variance it has at the expected
     counts, with a correction for continuity where so few flips are expected that the test is
-    exact. With `scores` flips are taken to depend on the class alone, so that the share wrong
-    in each stratum follows. Rows go by the root of those there are: a split that is best for
-    assumed rates (Neyman's) leaves strata nearly empty that the test, which assumes no rates,
-    must then allow anything in. By given class, where few wrong labels are expected, power is that
-    of the exact test itself, summed over all tables, or over tables drawn where there are too
-    many. `runs` checks it.
+    exact. With fewer than 20 rows of a class its power is summed over all tables. With `scores`
+    flips are taken to depend on the class alone, so that the share wrong in each stratum follows.
+    Rows go by the root of those there are: a split that is best for assumed rates (Neyman's)
+    leaves strata nearly empty that the test, which assumes no rates, must then allow anything in.
+    By given class, where few wrong labels are expected, power is that of the exact test itself,
+    summed over all tables, or over tables drawn where there are too many. `runs` checks it.
 
     Examples
     --------
@@ -406,13 +430,9 @@ def audit_size(
         return _along_scores(read_scores(scores), noise, (wanted, level, side), times, seed)
     design = _read_design(noise, prior, sampled_by, share)
 
+    @cache
     def reached(n_rows: int) -> float:
-        if design.sampled_by == "given" and is_small(design.by_given(n_rows)):
-            positive, negative = map(int, design.drawn(n_rows))
-            wrong = design.labels.wrong_positive, design.labels.wrong_negative
-            counts = design.whole_data(n_rows)
-            return given_power((positive, negative), counts, wrong, level, side)
-        return design.centre(n_rows).power(level, side)
+        return design.power(n_rows, level, side)
 
     n_rows = fewest(lambda n_rows: reached(n_rows) >= wanted, 2, 4, MOST_ROWS)
     if n_rows is None:

@@ -87,6 +87,21 @@ def given_power(
     return _summed(_rejected_by_given(audit, level, alternative), wrong)
 
 
+@lru_cache(maxsize=256)
+def true_power(
+    rows: tuple[int, int], flipped: Chances, level: float, alternative: Alternative
+) -> float:
+    """Return the chance that an audit of so many true positives and negatives rejects.
+
+    No more rows of a class are counted than tell its rate far better than that of the other.
+    """
+    if min(rows) == 0:
+        return 0.0
+    most = MOST_TABLES // (min(rows) + 1)
+    n_positive, n_negative = (min(n, most) for n in rows)
+    return _summed(_rejected_by_true(n_positive, n_negative, level, alternative), flipped)
+
+
 def _summed(rejected: NDArray[np.bool_], chances: Chances) -> float:
     """Return the chance of a table that is rejected, from those of a row of either kind."""
     own, other = (

@@ -9,7 +9,7 @@ import evenodds as eo
 from evenodds.errors import InputError
 from evenodds.inference.audit.audit_test import audit_pvalue
 from evenodds.inference.audit.counts import Flips
-from evenodds.planning.audit_size import given_power
+from evenodds.planning.exact_power import given_power, true_power
 
 NOISE = eo.ClassConditionalNoise(alpha=0.2, beta=0.1)
 
@@ -172,3 +172,37 @@ def test_the_split_is_that_of_the_cases(scores):
 def test_plans_along_a_score_that_cannot_be_are_refused(scores, noise, options, message):
     with pytest.raises(InputError, match=message):
         eo.audit_size(noise, scores=scores, **options)
+
+
+@pytest.mark.parametrize(
+    ("noise", "design"),
+    [
+        ((0.1, 0.0), {"sampled_by": "true", "share": 0.01}),  # .80 was said of a power of .14
+        ((0.3, 0.0), {"sampled_by": "true", "share": 0.01}),
+        ((0.1, 0.0), {"sampled_by": "true", "share": 0.02}),
+        ((0.5, 0.0), {"prior": 0.01}),
+        ((0.0, 0.3), {"prior": 0.98, "alternative": "greater"}),
+    ],
+)
+def test_a_class_of_few_rows_is_found_as_often_as_said(noise, design):
+    size = eo.audit_size(eo.ClassConditionalNoise(*noise), **design, runs=400, seed=5)
+    assert 0.8 <= size.power < 0.88
+    assert size.simulated_power >= 0.8 - norm.isf(1e-3) * (0.8 * 0.2 / 400) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("rows", "noise", "side"),
+    [
+        ((4, 30), (0.5, 0.02), "two-sided"),
+        ((20, 7), (0.1, 0.6), "greater"),
+        ((6, 6), (0.8, 0.1), "less"),
+    ],
+)
+def test_with_few_rows_the_power_is_that_of_all_tables(rows, noise, side):
+    noise = eo.ClassConditionalNoise(*noise)
+    power = sum(
+        binom.pmf(own, rows[0], noise.alpha) * binom.pmf(other, rows[1], noise.beta)
+        for own, other in product(*(range(n + 1) for n in rows))
+        if audit_pvalue(Flips(rows[0], own, rows[1], other), side) < 0.05
+    )
+    assert true_power(rows, (noise.alpha, noise.beta), 0.05, side) == pytest.approx(power, abs=2e-4)

@@ -265,9 +265,9 @@ def given_pvalues(audit: AuditByGiven, asymmetry: float) -> tuple[float, float]:
             return float(ndtri(at(share)[which]))
 
         counted = audit.seen.positive_share, float(audit.sizes[2])
-        found = at_likeliest_share(z, asymmetry, "asymmetry", counted)
-        if found is None:
-            return float((audit.seen.asymmetry > asymmetry) == bool(which))
+        # Beyond what labels leave possible, a negative asymmetry is too low and others too high.
+        otherwise = np.inf if (asymmetry < 0) == bool(which) else -np.inf
+        found = at_likeliest_share(z, asymmetry, "asymmetry", counted, otherwise=otherwise)
         return float(ndtr(found))
 
     return tail(0), tail(1)

@@ -40,7 +40,7 @@ class Rated:
     margins : array of int
         By how many answers it won, of the cases answered.
     differ : float
-        Share of cases whose first two answers differ; a later one may be there because they do.
+        How often two raters differ, where both were asked whatever they would say.
     """
 
     truth: NDArray[Any]
@@ -65,10 +65,11 @@ def read_raters(true: Any) -> Rated | None:
     answers = as_labels(true, "true")
     if answers.ndim != 2 or answers.shape[1] < 2:
         return None
-    truth, margins, differs = np.full(len(answers), None, object), [], []
-    n_split = 0
+    truth, margins, n_split = np.full(len(answers), None, object), [], 0
+    sides = np.zeros(answers.shape)  # with the majority or against it; 0 where not asked
     for place, row in enumerate(answers.tolist()):
-        said = [plain(one) for one in row if not (is_missing(one) or one == "")]
+        asked = [column for column, one in enumerate(row) if not (is_missing(one) or one == "")]
+        said = [plain(row[column]) for column in asked]
         if not said:
             continue
         (truth[place], most), *others = Counter(said).most_common()
@@ -84,10 +85,23 @@ def read_raters(true: Any) -> Rated | None:
                 "agree and give what they agreed on, or test the answers of one."
             )
         n_split += bool(others)
-        differs += [said[0] != said[1]] if len(said) > 1 else []
-    if not differs:
+        sides[place, asked] = [1 if one == truth[place] else -1 for one in said]
+    return Rated(truth, np.array(margins), n_split, _differ(sides))
+
+
+def _differ(sides: FloatArray) -> float:
+    """Return how often two raters differ, over pairs of columns.
+
+    A third who was asked because two differ, in less than half of the cases, would make raters look
+    as if they differed less, or more: a pair counts if it has more than half of the cases of any.
+    """
+    first, second = np.triu_indices(sides.shape[1], 1)
+    both, alike = np.abs(sides).T @ np.abs(sides), sides.T @ sides
+    cases, sums = both[first, second], alike[first, second]
+    if not cases.any():
         raise InputError("true has a column for each rater but no case has two answers.")
-    return Rated(truth, np.array(margins), n_split, float(np.mean(differs)))
+    kept = cases > cases.max() / 2
+    return float((1 - sums[kept].sum() / cases[kept].sum()) / 2)
 
 
 def raters_check(result: AuditTestResult, rated: Rated) -> Diagnostic:

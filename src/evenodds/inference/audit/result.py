@@ -20,6 +20,9 @@ from evenodds.validation import check_between
 
 # How far inside the scale its ends are tried: on them the fit degenerates.
 EDGE = 1e-9
+# With fewer rows flipped, or not, a rate has the exact interval, however large the audit: Wilson's
+# holds a small rate in as few as .84.
+FEW_FLIPS = 10
 
 
 def inverted(z: Callable[[float], float], estimate: float, level: float) -> tuple[float, float]:
@@ -29,11 +32,20 @@ def inverted(z: Callable[[float], float], estimate: float, level: float) -> tupl
 
 
 def _end(z: Callable[[float], float], estimate: float, limit: float, critical: float) -> float:
-    """Return where z passes its critical value on the way to the limit, or the scale's end."""
+    """Return where z passes its critical value on the way to the limit, or the scale's end.
+
+    At the estimate, where z is beyond it there already: it need not be a root.
+    """
+
+    def beyond(rate: float) -> float:
+        return (z(rate) - critical) * (1.0 if critical > 0 else -1.0)
+
     scale_end = 0.0 if limit < 0.5 else 1.0
-    if abs(estimate - scale_end) <= EDGE or abs(z(limit)) <= abs(critical):
+    if abs(estimate - scale_end) <= EDGE or beyond(limit) <= 0:
         return scale_end
-    return float(brentq(lambda rate: z(rate) - critical, estimate, limit, xtol=1e-10))
+    if beyond(estimate) >= 0:
+        return estimate
+    return float(brentq(beyond, estimate, limit, xtol=1e-10))
 
 
 SampledBy = Literal["random", "true", "given"]
@@ -207,7 +219,7 @@ class AuditTestResult(Profiled):
         return self._rate_interval("beta", level)
 
     def _rate_interval(self, rate: Quantity, level: float) -> ConfidenceInterval:
-        """Return the exact interval in small audits, else that of the score.
+        """Return the exact interval with few flips in the class, else that of the score.
 
         By given class it is that of the likelihood ratio in small audits. With groups it is
         the exact one of as many independent rows as these are worth.
@@ -234,7 +246,7 @@ class AuditTestResult(Profiled):
         elif self.groupings:
             rows = worth(self.groupings, n, rate, level)
             low, high = clopper_pearson(rows * (flipped / n), rows, level)
-        elif self.method == "boschloo":
+        elif self.method == "boschloo" or min(flipped, n - flipped) < FEW_FLIPS:
             low, high = clopper_pearson(flipped, n, level)
         else:
             low, high = wilson_interval(flipped, n, level)

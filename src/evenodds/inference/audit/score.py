@@ -139,37 +139,49 @@ def share_off_by(share: float, n_rows: float, errors: float) -> float:
 
 
 def at_likeliest_share(
-    z: Callable[[float], float], value: float, quantity: Quantity, counted: tuple[float, float]
-) -> float | None:
+    z: Callable[[float], float],
+    value: float,
+    quantity: Quantity,
+    counted: tuple[float, float],
+    *,
+    otherwise: float,
+    above_chance: bool = False,
+) -> float:
     """Return z of a hypothesis, which is a function of the share of positive labels.
 
     Flips cannot be more frequent than labels: beta is at most their positive share, alpha at most
-    the negative one. The share is counted, among so many rows, but of labels that were flipped by
-    chance: close to that limit it is one more estimate, and the likeliest share counts. None where
-    no share within reach will do.
+    the negative one (at least, where alpha and beta make more than 1, `above_chance`). The share is
+    counted, among so many rows, but of labels that were flipped by chance: close to that limit it
+    is one more estimate, and the likeliest share counts. Where z changes its sign on the way there,
+    the shares beyond speak for the hypothesis, and only their distance is left. `otherwise` is
+    what z is, and its sign, where the hypothesis has no room at the share counted, or at any.
     """
     share, n_rows = counted
 
     def room(of: float) -> tuple[float, float]:
         """Return how far the hypothesis is from what a larger share, and a smaller one, allow."""
-        more = of - value if quantity != "alpha" else np.inf
-        less = {"asymmetry": 1 - of + value, "alpha": 1 - of - value}.get(quantity, np.inf)
-        return more, less
+        if quantity == "asymmetry":
+            return of - value, 1 - of + value
+        limit = of if quantity == "beta" else 1 - of
+        left = value - limit if above_chance else limit - value
+        return (left, np.inf) if (quantity == "beta") != above_chance else (np.inf, left)
 
     side = 1.0 if room(share)[0] <= room(share)[1] else -1.0
     if min(room(share)) > NEAR_ITS_LIMIT * np.sqrt(share * (1 - share) / n_rows):
         return z(share)
     best: float | None = None
+    sign = np.copysign(1.0, otherwise)
     for errors in np.arange(0.0, FARTHEST_SHARE + SHARE_STEP, SHARE_STEP):
         if best is not None and errors >= abs(best):
             break
         tried = share_off_by(share, n_rows, side * errors)
         if min(room(tried)) > 0:
             found = z(tried)
-            size = float(np.hypot(found, errors))
+            sign = sign if errors else np.copysign(1.0, found)
+            size = float(np.hypot(max(sign * found, 0.0), errors))
             if best is None or size < abs(best):
-                best = float(np.copysign(size, found))
-    return best
+                best = float(np.copysign(size, sign))
+    return otherwise if best is None else best
 
 
 # Points of the first search along a line of flip rates; steps towards the likeliest prior.

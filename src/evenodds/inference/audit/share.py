@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 from evenodds.errors import InputError
 from evenodds.inference.audit.annotators import AnnotatorAuditResult
@@ -36,10 +36,13 @@ By = Literal["labels", "rates"]
 MOST_STEPS = 60
 # Draws of the test that groups share their rates, and their seed.
 DRAWS, SEED = 9999, 0
-# Rounds of its fit by given label, how near two of them end it, and the step of its derivatives.
-MOST_ROUNDS, SETTLED, STEP = 5000, 1e-9, 1e-6
+# Its fit by given label ends where a step explains so little of chi-squared; the longest step of a
+# logit, how often it is halved, and the step of derivatives.
+SETTLED, LONGEST, MOST_HALVES, STEP = 1e-9, 3.0, 30, 1e-6
 # Rates are kept this far from 0 and 1 where they divide.
 EDGE = 1e-9
+# In that fit rates may come this near, from no nearer at first.
+NEVER, FIRST = 1e-15, 1e-4
 
 
 def z_by_labels(share: float, cells: Cells) -> float:
@@ -553,25 +556,53 @@ def shared_rates_by_given(
     hits = np.array([(one.flipped_negative, one.flipped_positive) for one in flips], dtype=float)
     rows = np.array([(one.given_positive, one.given_negative) for one in flips], dtype=float)
     told = np.array([(positive, negative) for negative, positive in given_counts], dtype=float)
-    chances = np.column_stack([hits / rows, told[:, 0] / told.sum(axis=1)])
-    for _ in range(MOST_ROUNDS):  # expected wrong rows of all, then the rates that fit them (EM)
-        wrong = hits + (told - rows) * chances[:, :2]
-        positives = told[:, 0] - wrong[:, 0] + wrong[:, 1]
-        negatives = told.sum(axis=1) - positives
-        rates = np.array([wrong[:, 1].sum() / positives.sum(), wrong[:, 0].sum() / negatives.sum()])
-        fitted = np.r_[rates, positives / told.sum(axis=1)]
-        before, chances = chances, _chances_by_given(fitted)
-        if np.abs(chances - before).max() < SETTLED:
-            break
-    steps = STEP * np.eye(len(fitted))
-    slopes = [(_chances_by_given(fitted + step) - _chances_by_given(fitted - step)).ravel()
-              for step in steps]  # fmt: skip
+    wrong = told * hits / rows
+    positives = told[:, 0] - wrong[:, 0] + wrong[:, 1]
+    negatives = told.sum(axis=1) - positives
+    start = wrong[:, 1].sum() / positives.sum(), wrong[:, 0].sum() / negatives.sum()
     seen = np.column_stack([hits, told[:, 0]]).ravel()
     total = np.column_stack([rows, told.sum(axis=1)]).ravel()
+    fitted = _likeliest(seen, total, np.r_[start, positives / told.sum(axis=1)])
+    rates, chances = fitted[:2], _chances_by_given(fitted)
+    slopes = [(_chances_by_given(fitted + step) - _chances_by_given(fitted - step)).ravel()
+              for step in _each(fitted)]  # fmt: skip
     statistic, pvalue = _drawn_chi_squared(
         seen, total, chances.ravel(), np.column_stack(slopes) / (2 * STEP)
     )
     return (float(rates[0]), float(rates[1])), statistic, pvalue
+
+
+def _likeliest(hits: FloatArray, rows: FloatArray, start: FloatArray) -> FloatArray:
+    """Return the rates that fit binomial counts best, by Fisher's scoring of their logits."""
+    shares = np.clip(hits / rows, NEVER, 1 - NEVER)
+
+    def chances(logits: FloatArray) -> FloatArray:
+        return np.clip(_chances_by_given(expit(logits)).ravel(), NEVER, 1 - NEVER)
+
+    def deviance(logits: FloatArray) -> float:
+        own = chances(logits)
+        logs = hits * np.log(own / shares) + (rows - hits) * np.log((1 - own) / (1 - shares))
+        return float(-2 * logs.sum())
+
+    logits = logit(np.clip(start, FIRST, 1 - FIRST))
+    for _ in range(MOST_STEPS):
+        own = chances(logits)
+        scale = np.sqrt(rows / (own * (1 - own)))
+        slopes = [chances(logits + step) - chances(logits - step) for step in _each(logits)]
+        weighed = np.column_stack(slopes) / (2 * STEP) * scale[:, None]
+        ahead = np.linalg.lstsq(weighed, (shares - own) * scale, rcond=None)[0]
+        if ((weighed @ ahead) ** 2).sum() < SETTLED:
+            break
+        ahead /= max(np.abs(ahead).max() / LONGEST, 1.0)
+        before = deviance(logits)
+        halves = (logits + ahead / 2**times for times in range(MOST_HALVES))
+        logits = next((one for one in halves if deviance(one) < before), logits)
+    return np.asarray(expit(logits))
+
+
+def _each(values: FloatArray) -> FloatArray:
+    """Return a small step of each value, the others at rest."""
+    return STEP * np.eye(len(values))
 
 
 def _chances_by_given(fitted: FloatArray) -> FloatArray:

@@ -83,6 +83,14 @@ class Cells:
         """Share of all rows that are labelled positive."""
         return float(self.weights[self.positive].sum())
 
+    def at_share(self, share: float) -> "Cells":
+        """Return the same audit of as many rows with another share of positive labels."""
+        known = self.positive_share
+        if share == known:
+            return self
+        scale = np.where(self.positive, share / known, (1 - share) / (1 - known))
+        return replace(self, n_rows=self.n_rows * scale)
+
     def sums(self, wrong: FloatArray) -> "Shares":
         """Return the flipped rows of all, from the share wrong in each cell."""
         each = self.weights * wrong
@@ -183,17 +191,20 @@ class StratifiedAudit:
 
     def z(self, value: float, quantity: Quantity = "asymmetry") -> float:
         """Return z for a hypothesised difference of the flip rates, or for one of them."""
-        found = at_likeliest_share(
-            lambda share: self._z(value, quantity, share), value, quantity, self.counted
+        seen = self.seen
+        return at_likeliest_share(
+            lambda share: StratifiedAudit(self.cells.at_share(share))._z(value, quantity),
+            value,
+            quantity,
+            self.counted,
+            otherwise=float(np.copysign(EXCLUDED_Z, getattr(seen, quantity) - value)),
+            above_chance=seen.alpha + seen.beta >= 1,
         )
-        if found is None:
-            found = EXCLUDED_Z if value < getattr(self.seen, quantity) else -EXCLUDED_Z
-        return found
 
-    def _z(self, value: float, quantity: Quantity, share: float) -> float:
-        wrong = self._fit(value, quantity, share)
-        cells = self.cells
-        shares = replace(cells.sums(wrong), positive_share=share)
+    def _z(self, value: float, quantity: Quantity) -> float:
+        """Return z at the share of positive labels that the cells have."""
+        wrong, cells = self.fit(value, quantity), self.cells
+        shares = cells.sums(wrong)
         part = cells.part(shares, quantity)
         # Of the chance of the flips themselves, what is not in the draw already.
         flips = shares.variance_of_flips(quantity) / float(cells.n_rows.sum())
@@ -226,15 +237,12 @@ class StratifiedAudit:
         return Profile(ordered, tuple(knots[one] for one in ordered), estimate, (low, high))
 
     def fit(self, value: float, quantity: Quantity = "asymmetry") -> FloatArray:
-        """Return the likeliest share wrong in each cell, at the share of labels counted."""
-        return self._fit(value, quantity, self.cells.positive_share)
-
-    def _fit(self, value: float, quantity: Quantity, share: float) -> FloatArray:
         """Return the likeliest share wrong in each cell under a hypothesis.
 
         Along the flip rates that the hypothesis and the share of positive labels allow; each of
         them fixes the flipped rows of either label, and so the shares of its cells.
         """
+        share = self.cells.positive_share
         labels = [LikeliestShares.of_label(self.cells, which) for which in (False, True)]
         best, likeliest = -np.inf, [0.0, 0.0]
         rates = rates_between(*self._line(value, quantity, share), FIRST_RATES)

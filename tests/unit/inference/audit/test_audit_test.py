@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 
 import evenodds as eo
 from evenodds.errors import InputError
@@ -245,3 +246,19 @@ def _audit(true=TRUE, given=GIVEN, **options):
 def test_bad_input_gets_its_sentence(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_the_interval_of_a_class_that_is_hardly_flipped_holds_its_rate():
+    """Exact coverage: all counts of 30 positives, beside negatives of whom many are flipped."""
+    negatives = [600, 400]
+    intervals = []
+    for flipped in range(31):
+        rows = np.repeat([1, 1, 0, 0], [30 - flipped, flipped, *negatives])
+        given = np.repeat([1, 0, 0, 1], [30 - flipped, flipped, *negatives])
+        result = eo.audit_test(rows, given)
+        assert result.method == "score"
+        intervals.append(result.alpha_interval())
+    low, high = np.array([(one.low, one.high) for one in intervals]).T
+    for alpha in (0.002, 0.0058, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 0.995):
+        chances = stats.binom.pmf(np.arange(31), 30, alpha)
+        assert chances[(low <= alpha) & (alpha <= high)].sum() > 0.93

@@ -52,7 +52,29 @@ def test_a_third_who_settles_what_two_differ_on_says_the_same(rated):
     found = [eo.audit_test(one, given, strata=cases, scores=scores) for one in (settled, all_three)]
     assert found[0].pvalue == found[1].pvalue
     assert found[0].n_rows == 100
-    assert _check(found[0]).statistic == _check(found[1]).statistic
+    assert _check(found[0]).statistic == (said[:100, 0] == said[:100, 1]).mean()
+    pairs = [(said[:100, j] == said[:100, k]).mean() for j, k in ((0, 1), (0, 2), (1, 2))]
+    assert _check(found[1]).statistic == pytest.approx(np.mean(pairs))
+
+
+@pytest.mark.parametrize("errs", [0.015, 0.12])
+@pytest.mark.parametrize("order", [[0, 1, 2], [0, 2, 1], [2, 0, 1], [2, 1, 0]])
+def test_the_column_of_a_third_where_two_differ_does_not_matter(errs, order):
+    rng = np.random.default_rng(4)
+    said = (rng.random((4000, 3)) < errs).astype(object)
+    differ = said[:, 0] != said[:, 1]
+    said[~differ, 2] = None
+    rated = read_raters(said[:, order])
+    assert rated.differ == pytest.approx(differ.mean())
+    assert rated.errs == pytest.approx(errs, abs=0.01)
+
+
+def test_raters_who_take_turns_are_all_counted():
+    """Three of five raters answer each case."""
+    rng = np.random.default_rng(5)
+    said = (rng.random((6000, 5)) < 0.1).astype(object)
+    said[rng.random((6000, 5)).argsort(axis=1) >= 3] = None
+    assert read_raters(said).differ == pytest.approx(2 * 0.1 * 0.9, abs=0.01)
 
 
 def test_how_often_the_majority_errs_is_that_of_binomial_votes():
@@ -94,7 +116,7 @@ def test_raters_go_with_looks_and_other_designs(rated):
         true[cases.rows[:60]], given, strata=cases, scores=scores, looks=(60, 120)
     )
     assert (looked.look, looked.pvalue) == (1, alone.pvalue)
-    agree = (said[:, 0] == said[:, 1]).mean()
+    agree = np.mean([(said[:, j] == said[:, k]).mean() for j, k in ((0, 1), (0, 2), (1, 2))])
     assert _check(eo.audit_test(said, given[cases.rows])).statistic == pytest.approx(agree)
 
 
@@ -116,4 +138,4 @@ def test_what_is_no_majority_is_refused(said, message):
 
 def test_one_column_is_no_raters():
     assert read_raters([0, 1, 1]) is None
-    assert read_raters([[0, 0, 1], [1, 1, 1]]).differ == 0
+    assert read_raters([[0, 0, 1], [1, 1, 1]]).differ == pytest.approx(1 / 3)

@@ -162,6 +162,42 @@ def test_by_given_label_equal_rates_fit_whatever_they_are():
     assert shared_rates_by_given(flips, [(5000, 5000), (5050, 4950)])[2] > 0.5
 
 
+def _minus_log_likelihood(fitted, flips, labels):
+    """Return it for alpha, beta and the logits of priors, written out label by label."""
+    (alpha, beta), priors = fitted[:2], 1 / (1 + np.exp(-fitted[2:]))
+    total = 0.0
+    for one, (negative, positive), prior in zip(flips, labels, priors, strict=True):
+        labelled = prior * (1 - alpha) + (1 - prior) * beta
+        wrong = (1 - prior) * beta / labelled, prior * alpha / (1 - labelled)
+        total += stats.binom.logpmf(one.flipped_negative, one.given_positive, wrong[0])
+        total += stats.binom.logpmf(one.flipped_positive, one.given_negative, wrong[1])
+        total += positive * np.log(labelled) + negative * np.log1p(-labelled)
+    return -total
+
+
+@pytest.mark.parametrize("rows", [10_000, 1_000_000, 100_000_000])
+def test_by_given_label_rates_are_the_likeliest_in_data_of_any_size(rows):
+    """Groups of very different size, 150 rows of either label audited."""
+    flips = [Flips(139, 21, 161, 32), Flips(152, 7, 148, 5)]
+    labels = [(rows * 7 // 10, rows * 3 // 10), (1200, 800)]
+    rates, _, _ = shared_rates_by_given(flips, labels)
+
+    def beside(alpha, beta):
+        """Return the likelihood at some rates, with the best priors."""
+        best = minimize(
+            lambda logits: _minus_log_likelihood(np.r_[alpha, beta, logits], flips, labels),
+            (-1.0, -0.5),
+            method="Nelder-Mead",
+            options={"xatol": 1e-10, "fatol": 1e-10, "maxiter": 4000},
+        )
+        return best.fun
+
+    here = beside(*rates)
+    for step in (0.997, 1.003):
+        assert beside(rates[0] * step, rates[1]) > here
+        assert beside(rates[0], rates[1] * step) > here
+
+
 def test_groups_come_from_labels_or_counts_alike():
     given, who = np.array([1, 0] * 200), np.repeat(["a", "b"], 200)
     audits = {"a": audit(20, 5, 4, 21), "b": audit(18, 6, 6, 20)}

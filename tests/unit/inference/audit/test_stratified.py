@@ -1,5 +1,6 @@
 """z of an audit within strata, against enumeration, another optimiser and the plain audit."""
 
+from dataclasses import replace
 from itertools import combinations, product
 from math import comb
 
@@ -8,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from evenodds.inference.audit.counts import Flips
+from evenodds.inference.audit.result import inverted
 from evenodds.inference.audit.score import AuditByGiven
 from evenodds.inference.audit.stratified import Cells, StratifiedAudit, tails, with_added
 from evenodds.inference.profile import Reference
@@ -152,3 +154,58 @@ def test_the_table_agrees_with_z():
     assert audit.z(interval.low) == pytest.approx(1.96, abs=0.01)
     assert audit.z(interval.high) == pytest.approx(-1.96, abs=0.01)
     assert profile(0.9) < -3  # more than the share of positive labels leaves possible
+
+
+def _one_stratum(negative, positive, times=1.0):
+    """Return an audit of (audited, wrong) rows of either label, each standing for some."""
+    audited, wrong = np.array([negative, positive], dtype=float).T
+    return StratifiedAudit(Cells(audited * times, audited, wrong, np.array([False, True])))
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive"), [((4, 0), (26, 15)), ((5, 0), (25, 16)), ((2, 0), (28, 27))]
+)
+def test_where_a_label_is_rare_z_points_to_the_estimate(negative, positive):
+    """Shares of positive labels far from the one counted are tried here."""
+    audit = _one_stratum(negative, positive)
+    other = _one_stratum(positive, negative)
+    interval = audit.profile().interval(0.95, "two-sided", Reference())
+    assert audit.seen.asymmetry > 0.7
+    assert audit.z(0.0) > 3
+    assert other.z(0.0) == pytest.approx(-audit.z(0.0), abs=1e-3)
+    assert 0 < interval.low < audit.seen.asymmetry < interval.high
+
+
+@pytest.mark.parametrize(("n_rows", "step"), [(9, 1), (30, 6)])
+def test_z_never_contradicts_the_estimate(n_rows, step):
+    for n in range(1, n_rows, step):
+        for wrong in product(range(0, n + 1, step), range(0, n_rows - n + 1, step)):
+            truly_positive = wrong[0] + n_rows - n - wrong[1]
+            if 0 < truly_positive < n_rows:
+                audit = _one_stratum((n, wrong[0]), (n_rows - n, wrong[1]))
+                assert audit.z(0.0) * np.sign(audit.seen.asymmetry) > -0.1
+
+
+def test_with_another_share_of_labels_a_share_wrong_of_all_is_all_of_them():
+    cells = CELLS.at_share(0.7)
+    assert cells.positive_share == pytest.approx(0.7)
+    assert cells.weights.sum() == pytest.approx(1.0)
+    all_wrong = cells.sums(np.ones(6))
+    assert all_wrong.flipped_negative == pytest.approx(cells.positive_share)
+    assert all_wrong.prior == pytest.approx(1 - cells.positive_share)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.6, 0.7, 0.8, 0.95])
+def test_rates_of_labels_no_better_than_a_coin_have_intervals(level):
+    audit = _one_stratum((10, 5), (30, 17))
+    audit = StratifiedAudit(replace(audit.cells, n_rows=np.array([100.0, 1000.0])))
+    assert audit.seen.alpha + audit.seen.beta > 1
+    for rate in ("alpha", "beta"):
+        estimate = getattr(audit.seen, rate)
+        low, high = inverted(lambda value, of=rate: audit.z(value, of), estimate, level)
+        assert 0 < low < estimate < high < 1
+
+
+def test_an_interval_holds_an_estimate_that_is_no_root():
+    assert inverted(lambda rate: 3 - rate, 0.4, 0.95) == (0.4, 1.0)
+    assert inverted(lambda rate: -3 - rate, 0.4, 0.95) == (0.0, 0.4)
