@@ -180,13 +180,17 @@ class NoiseAware(Method, Generic[S]):
             sketch=sketch_noise_aware(problem, null_fit, best, equations, points),
             **self.asked(rows, known, alternative, self.written()),
         )
+        told = at(profile.estimate).determined
         at_estimate = profile.estimate, profile.at_estimate
         withheld = reason_to_withhold(null_fit, *at_estimate, bounds.limits)
+        if not (null.determined and told):
+            withheld = withheld or TOO_FEW_PLACES
         if withheld is None:
             return result
-        # Where no asymmetry fits only because curves turn into steps, the null fit is sound: the
-        # test stands, and its size is not known.
-        stands = null.usable and profile.estimate not in bounds.limits
+        # Where no asymmetry fits only because curves turn into steps, or several fit alike, the
+        # null fit is sound: the test stands, and its size is not known.
+        sound = null.usable and null.determined
+        stands = sound and not (told and profile.estimate in bounds.limits)
         return _without_numbers(result, withheld, stands)
 
 
@@ -217,6 +221,8 @@ def _shown(statistic: Statistic, fitted: FittedRows) -> float:
     Whether z has a root is asked only where it might reject.
     """
     z, null = statistic.at(0.0).z, statistic.fits.at(0.0)
+    if not statistic.at(0.0).determined:
+        return math.nan
     if abs(z) < UNLIKELY_TO_REJECT and not null.is_step:
         return z
     limits = RateBounds.of(fitted).limits
@@ -277,6 +283,12 @@ ROOT, CONTRADICTION = 0.01, 3.0
 # Checks that still speak where no number is shown.
 KEPT = frozenset(
     {"anchors and curve", "range of the data", "rows per parameter", "groups", "step", "data"}
+)
+
+
+TOO_FEW_PLACES = (
+    "rows lie in too few distinct places to tell unequal flips from the course of the curve; "
+    "columns that take more values, or true labels of some rows, would"
 )
 
 
@@ -406,8 +418,11 @@ def _companion(tested: Tested[BoundaryStatistic]) -> Diagnostic:
         joint = JointStatistic(tested.fitted, tested.equations, near=tested.statistic.fits.at(0.0))
     except AnchorError as error:
         return diagnostics.companion_check(tested.pvalue, None, str(error))
-    beside = pvalue_of(joint.at(0.0).z, tested.alternative)
-    return diagnostics.companion_check(tested.pvalue, beside, why_not="")
+    beside = joint.at(0.0)
+    if not beside.determined:
+        return diagnostics.companion_check(tested.pvalue, None, f"{TOO_FEW_PLACES}.")
+    pvalue = pvalue_of(beside.z, tested.alternative)
+    return diagnostics.companion_check(tested.pvalue, pvalue, why_not="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,10 @@ class NullFits:
         if top.converged or top.is_step:
             return top
         problem, at = self.problem, top.point
-        return climb_noisy(
+        further = climb_noisy(
             problem, self.evidence, at.asymmetry, at, problem.last_gain, seen=top.here
         )
+        return contending([top, further])[0]
 
     def refitted(self, evidence: Evidence, asymmetry: float) -> NoisyFit:
         """Return the fit with other evidence, from where these fits are."""
