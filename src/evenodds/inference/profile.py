@@ -21,8 +21,6 @@ from evenodds.validation import check_between
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-# A z of this size is beyond any level in use.
-LARGE = 4.5
 HAIR = 1e-12
 # As sure as the labels are of the asymmetries that they do not allow.
 EXCLUDED = 3.5
@@ -106,17 +104,26 @@ class Profile:
     def __call__(self, asymmetry: float) -> float:
         """Return z between the knots without overshooting them.
 
-        Beyond the table it is that of its end where that is large already, else 0: nothing is
-        known there. What the labels do not allow is rejected.
+        Beyond the table it is that of its end, or 0 where the end lies on the wrong side of 0:
+        nothing more is known there. What the labels do not allow is rejected.
         """
         low, high = self.allowed
         if asymmetry < low or asymmetry > high:
             return EXCLUDED if asymmetry < low else -EXCLUDED
-        if asymmetry <= self.asymmetries[0] or asymmetry >= self.asymmetries[-1]:
-            end = 0 if asymmetry <= self.asymmetries[0] else -1
-            known = asymmetry == self.asymmetries[end] or abs(self.z[end]) >= LARGE
-            return self.z[end] if known else 0.0
+        if asymmetry in self.asymmetries:
+            return self.z[self.asymmetries.index(asymmetry)]
+        if asymmetry < self.asymmetries[0]:
+            return max(self.z[0], 0.0)
+        if asymmetry > self.asymmetries[-1]:
+            return min(self.z[-1], 0.0)
         return float(_curve(self.asymmetries, self.z)(asymmetry))
+
+    def outwards(self, asymmetry: float) -> float:
+        """Return the z furthest out on the way from the estimate: what an interval goes by."""
+        low, high = sorted((asymmetry, self.estimate))
+        passed = [z for at, z in zip(self.asymmetries, self.z, strict=True) if low <= at <= high]
+        furthest = max if asymmetry < self.estimate else min
+        return furthest([self(asymmetry), *passed])
 
     @property
     def at_estimate(self) -> float:
@@ -170,8 +177,9 @@ class Profile:
     def equivalence(self, margin: float, reference: Reference) -> Equivalence:
         """Test whether the asymmetry is smaller than `margin` in size (TOST)."""
         check_between(margin, "margin", 0, 1, closed="neither", why="it is a difference of rates")
-        above = reference.pvalue(self(margin), "less")  # small when clearly below the margin
-        below = reference.pvalue(self(-margin), "greater")
+        # Small when clearly below the margin.
+        above = reference.pvalue(self.outwards(margin), "less")
+        below = reference.pvalue(self.outwards(-margin), "greater")
         return Equivalence(margin=margin, pvalue=max(above, below))
 
     def half_width(self, above: float, below: float) -> float:
