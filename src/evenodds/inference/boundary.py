@@ -309,8 +309,8 @@ def reason_to_withhold(
         return None
     if estimate not in limits:
         return (
-            "no asymmetry fits: before one does, the fitted curve turns into a step; there are too "
-            "few rows, or an anchor is wrong"
+            "no asymmetry fits: before one does, the fitted curve turns into a step or jumps to "
+            "another course; there are too few rows, or an anchor is wrong"
         )
     if left < CONTRADICTION:
         return None

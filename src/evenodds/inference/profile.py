@@ -127,11 +127,8 @@ class Profile:
 
     @property
     def at_estimate(self) -> float:
-        """Value of z at the estimate: 0 where it is a root, or z jumps over 0 beside it."""
-        place = self.asymmetries.index(self.estimate)
-        here, last = self.z[place], len(self.z) - 1
-        beside = self.z[min(place + 1, last)] if here > 0 else self.z[max(place - 1, 0)]
-        return 0.0 if here * beside < 0 else here
+        """Value of z at the estimate: 0 where it is a root."""
+        return self.z[self.asymmetries.index(self.estimate)]
 
     @property
     def at_zero(self) -> float:
@@ -248,6 +245,8 @@ SMALLEST_STRIDE = 1e-5
 LARGEST_STRIDE = 0.15
 MOST_STRIDES = 20
 MOST_ROOT_STEPS = 25
+# Asymmetries that differ by less are one.
+SAME_PLACE = 1e-9
 # How often a stride into the steps is halved before the search is given up.
 MOST_RETREATS = 4
 
@@ -339,8 +338,7 @@ def find_root(
     """Return where a costly z is zero, and its value there: not zero where it has no root."""
     walked = Walked(statistic)
     root = _find_root(walked, limits, precision=1e-4)
-    tried = walked.usable(root)
-    return root, Profile(tuple(tried), tuple(tried.values()), root).at_estimate
+    return root, walked.at(root).z
 
 
 def _find_root(walked: Walked, limits: tuple[float, float], precision: float) -> float:
@@ -360,11 +358,13 @@ def _find_root(walked: Walked, limits: tuple[float, float], precision: float) ->
         low, high = (here, high) if value.z > 0 else (low, here)
         stride = -value.z / slope if slope < 0 else np.sign(value.z) * LARGEST_STRIDE
         ahead = here + float(np.clip(stride, -LARGEST_STRIDE, LARGEST_STRIDE))
+        # A limit is a share of labels, known up to rounding.
+        ahead = next((limit for limit in limits if abs(ahead - limit) < SAME_PLACE), ahead)
         if not low < ahead < high:
             # Past a limit that was never tried, go there; past a known bracket, halve it.
             tried = low in walked.known and high in walked.known
             ahead = (low + high) / 2 if tried else min(max(ahead, limits[0]), limits[1])
-        if high - low < 1e-9:
+        if high - low < SAME_PLACE:
             break
         following = walked.at(ahead)
         for _ in range(MOST_RETREATS):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import evenodds as eo
-from evenodds.inference.profile import Profile, Reference
+from evenodds.inference.noise_aware import Direction
+from evenodds.inference.profile import Profile, Reference, find_root
 
 MARGINS = np.linspace(0.005, 0.995, 100)
 # z steps away before it is large; z comes back; z goes on beyond what is known on one side.
@@ -43,3 +44,25 @@ def test_equivalence_is_shown_where_the_interval_lies_within_the_margin(read, si
     ends = interval(1 - 2 * significance)
     within = [-margin < ends.low and ends.high < margin for margin in MARGINS]
     assert [equivalence(margin) < significance for margin in MARGINS] == within
+
+
+def _jumping(asymmetry):
+    """Return a statistic that falls slowly and jumps over 0 at 0.09."""
+    z = 0.23 - asymmetry / 10 if asymmetry < 0.09 else -0.37 - asymmetry / 10
+    return Direction(z, -0.1, z, 1.0, usable=True)
+
+
+def test_a_jump_over_zero_is_no_root():
+    estimate, there = find_root(_jumping, (-0.5, 0.5))
+    assert estimate == pytest.approx(0.09, abs=1e-6)
+    assert abs(there) > 0.2
+
+
+@pytest.mark.parametrize("limit", [0.15, np.nextafter(0.15, 1), np.nextafter(0.15, 0)])
+def test_a_limit_is_reached_up_to_rounding(limit):
+    statistic = {0.0: 0.77, float(limit): 1.09}
+    estimate, there = find_root(
+        lambda asymmetry: Direction(statistic[asymmetry], 0.0, 0.0, 1.0, usable=True),
+        (-0.85, float(limit)),
+    )
+    assert (estimate, there) == (float(limit), 1.09)
