@@ -29,6 +29,7 @@ from evenodds.inference.noise_aware import (
     JointStatistic,
     Statistic,
     nuisance_inverse,
+    rate_is_told,
 )
 from evenodds.inference.null_fits import (
     AnchorEquations,
@@ -139,6 +140,7 @@ class NoiseAware(Method, Generic[S]):
         profile = walk(at, bounds.limits, sparing=bool(problem.samples))
         reference = self.reference(statistic)
         best = statistic.fits.at(profile.estimate)
+        rate_told = rate_is_told(best, statistic.fits.evidence)
         free = fit_free_rates(problem.small, plain)
         tested = Tested(known, alternative, fitted, equations, statistic, null, reference)
         checks = [
@@ -148,7 +150,8 @@ class NoiseAware(Method, Generic[S]):
             diagnostics.audit_size_check(null_fit, problem.audit),
             diagnostics.curve_shape_check(problem, free),
             diagnostics.range_check(rows, points) if len(points) else None,
-            bound_check(profile, best.point.rate, bounds),
+            bound_check(profile, best.point.rate if rate_told else 0.0, bounds),
+            None if rate_told else diagnostics.rate_untold(),
             diagnostics.step_check(null_fit),
             diagnostics.rows_check(rows),
             diagnostics.groups_check(rows.n_groups),
@@ -166,8 +169,8 @@ class NoiseAware(Method, Generic[S]):
             pvalue=tested.pvalue,
             asymmetry=profile.estimate,
             # tau sits on its bound up to rounding, which must not make a rate negative.
-            alpha=max(rate - profile.estimate / 2, 0.0),
-            beta=max(rate + profile.estimate / 2, 0.0),
+            alpha=max(rate - profile.estimate / 2, 0.0) if rate_told else None,
+            beta=max(rate + profile.estimate / 2, 0.0) if rate_told else None,
             mean_posterior=mean_posterior,
             standard_error=standard_error,
             stated_posterior=stated,

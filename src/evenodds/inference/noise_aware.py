@@ -24,6 +24,8 @@ from evenodds.validation import FloatArray
 ROUNDING = 1e-9
 # An efficient information is a sum of terms that cancel; rounding leaves this share of their size.
 LEFT_BY_ROUNDING = 1e-12
+# With this standard error either way tau may have any value there is.
+UNTOLD_RATE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +290,14 @@ def efficient(
         of_evidence=float(shares @ prior @ shares),
         rounding=LEFT_BY_ROUNDING * float(terms.sum()) ** 2,
     )
+
+
+def rate_is_told(fit: NoisyFit, evidence: Evidence) -> bool:
+    """Tell whether rows and evidence know tau at all where curve and asymmetry may move too."""
+    directions = free_directions(evidence, 2)
+    others = np.delete(directions, -2, axis=1)
+    left = efficient(fit, evidence, directions[:, -2], others)
+    return (left.of_rows + left.of_evidence) * UNTOLD_RATE**2 > 1
 
 
 def _efficient_score(

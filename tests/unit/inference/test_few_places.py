@@ -102,3 +102,73 @@ def test_a_climb_that_goes_on_never_ends_lower():
     anchors = eo.Anchors(points, tolerance=0.05)
     one, other = (eo.asymmetry_test(X, given, anchors, method="joint") for given in (y, 1 - y))
     assert one.statistic == pytest.approx(-other.statistic, abs=0.02)
+
+
+def _both(X, y, anchors, method):
+    one, other = (eo.asymmetry_test(X, given, anchors, method=method) for given in (y, 1 - y))
+    return one, other
+
+
+@pytest.mark.parametrize("tolerance", [0, 0.05])
+@pytest.mark.parametrize("seed", range(4))
+def test_two_places_tell_no_flip_rates(seed, tolerance):
+    """With a few more of one class among them than among others a curve is steeper, not noisier."""
+    X, y = _two_places(seed)
+    for result in _both(X, y, eo.Anchors([[0.7]], tolerance=tolerance), "boundary"):
+        assert not result.withheld
+        assert result.pvalue > 0.01
+        assert (result.alpha, result.beta) == (None, None)
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+def test_four_sites_with_two_anchors_tell_no_flip_rates(method):
+    X, y = _four_sites(0)
+    sites = (np.array(["east", "south", "west"]) == X).astype(float)
+    anchors = eo.Anchors([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], tolerance=0)
+    for result in _both(sites, y, anchors, method):
+        assert (result.alpha, result.beta) == (None, None)
+
+
+@pytest.fixture(scope="module")
+def without_rates():
+    X, y = _two_places(2)
+    return eo.asymmetry_test(X, y, STRICT)
+
+
+def test_a_check_says_why_there_are_no_rates(without_rates):
+    said = next(check for check in without_rates.diagnostics if check.name == "noise rate")
+    assert said.message.startswith("These data cannot tell how often labels are flipped")
+    assert not said.concern
+
+
+def test_a_result_without_rates_is_shown_whole(without_rates, tmp_path):
+    assert "flip rates  " not in without_rates.summary()
+    told = json.loads(json.dumps(without_rates.to_dict(), allow_nan=False))
+    assert (told["alpha"], told["beta"]) == (None, None)
+    assert eo.AsymmetryTestResult.from_dict(told) == without_rates
+    page = without_rates.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "cannot tell how often labels are flipped" in page
+    without_rates.plot("evidence")
+
+
+@pytest.mark.parametrize("kind", ["fit", "boundary"])
+def test_what_rests_on_rates_is_not_drawn_without_them(without_rates, refused, kind):
+    with refused("the rows do not tell the flip rates"):
+        without_rates.plot(kind)
+
+
+def test_no_flips_are_ranked_without_rates(without_rates, refused):
+    X, y = _two_places(2)
+    with refused("flip_probability needs flip rates: These data cannot tell how often labels are"):
+        without_rates.flip_probability(X, y)
+
+
+@pytest.mark.parametrize("method", ["boundary", "joint"])
+@pytest.mark.parametrize("n", [500, 2000])
+def test_a_column_of_many_values_tells_flip_rates(method, n):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, 2))
+    true = rng.random(n) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    y = np.where(rng.random(n) < 0.2, ~true, true).astype(int)
+    result = eo.asymmetry_test(X, y, eo.Anchors([[0.0, 0.0]]), method=method)
+    assert result.withheld or result.alpha is not None
