@@ -29,6 +29,7 @@ from evenodds.inference.noise_aware import (
     JointStatistic,
     Statistic,
     nuisance_inverse,
+    rate_is_told,
 )
 from evenodds.inference.null_fits import (
     AnchorEquations,
@@ -139,6 +140,7 @@ class NoiseAware(Method, Generic[S]):
         profile = walk(at, bounds.limits, sparing=bool(problem.samples))
         reference = self.reference(statistic)
         best = statistic.fits.at(profile.estimate)
+        rate_told = rate_is_told(best, statistic.fits.evidence)
         free = fit_free_rates(problem.small, plain)
         tested = Tested(known, alternative, fitted, equations, statistic, null, reference)
         checks = [
@@ -148,7 +150,8 @@ class NoiseAware(Method, Generic[S]):
             diagnostics.audit_size_check(null_fit, problem.audit),
             diagnostics.curve_shape_check(problem, free),
             diagnostics.range_check(rows, points) if len(points) else None,
-            bound_check(profile, best.point.rate, bounds),
+            bound_check(profile, best.point.rate if rate_told else 0.0, bounds),
+            None if rate_told else diagnostics.rate_untold(),
             diagnostics.step_check(null_fit),
             diagnostics.rows_check(rows),
             diagnostics.groups_check(rows.n_groups),
@@ -166,8 +169,8 @@ class NoiseAware(Method, Generic[S]):
             pvalue=tested.pvalue,
             asymmetry=profile.estimate,
             # tau sits on its bound up to rounding, which must not make a rate negative.
-            alpha=max(rate - profile.estimate / 2, 0.0),
-            beta=max(rate + profile.estimate / 2, 0.0),
+            alpha=max(rate - profile.estimate / 2, 0.0) if rate_told else None,
+            beta=max(rate + profile.estimate / 2, 0.0) if rate_told else None,
             mean_posterior=mean_posterior,
             standard_error=standard_error,
             stated_posterior=stated,
@@ -180,13 +183,17 @@ class NoiseAware(Method, Generic[S]):
             sketch=sketch_noise_aware(problem, null_fit, best, equations, points),
             **self.asked(rows, known, alternative, self.written()),
         )
+        told = at(profile.estimate).determined
         at_estimate = profile.estimate, profile.at_estimate
         withheld = reason_to_withhold(null_fit, *at_estimate, bounds.limits)
+        if not (null.determined and told):
+            withheld = withheld or TOO_FEW_PLACES
         if withheld is None:
             return result
-        # Where no asymmetry fits only because curves turn into steps, the null fit is sound: the
-        # test stands, and its size is not known.
-        stands = null.usable and profile.estimate not in bounds.limits
+        # Where no asymmetry fits only because curves turn into steps, or several fit alike, the
+        # null fit is sound: the test stands, and its size is not known.
+        sound = null.usable and null.determined
+        stands = sound and not (told and profile.estimate in bounds.limits)
         return _without_numbers(result, withheld, stands)
 
 
@@ -217,6 +224,8 @@ def _shown(statistic: Statistic, fitted: FittedRows) -> float:
     Whether z has a root is asked only where it might reject.
     """
     z, null = statistic.at(0.0).z, statistic.fits.at(0.0)
+    if not statistic.at(0.0).determined:
+        return math.nan
     if abs(z) < UNLIKELY_TO_REJECT and not null.is_step:
         return z
     limits = RateBounds.of(fitted).limits
@@ -280,6 +289,12 @@ KEPT = frozenset(
 )
 
 
+TOO_FEW_PLACES = (
+    "rows lie in too few distinct places to tell unequal flips from the course of the curve; "
+    "columns that take more values, or true labels of some rows, would"
+)
+
+
 def reason_to_withhold(
     null: NoisyFit, estimate: float, z_there: float, limits: tuple[float, float]
 ) -> str | None:
@@ -297,8 +312,8 @@ def reason_to_withhold(
         return None
     if estimate not in limits:
         return (
-            "no asymmetry fits: before one does, the fitted curve turns into a step; there are too "
-            "few rows, or an anchor is wrong"
+            "no asymmetry fits: before one does, the fitted curve turns into a step or jumps to "
+            "another course; there are too few rows, or an anchor is wrong"
         )
     if left < CONTRADICTION:
         return None
@@ -406,8 +421,11 @@ def _companion(tested: Tested[BoundaryStatistic]) -> Diagnostic:
         joint = JointStatistic(tested.fitted, tested.equations, near=tested.statistic.fits.at(0.0))
     except AnchorError as error:
         return diagnostics.companion_check(tested.pvalue, None, str(error))
-    beside = pvalue_of(joint.at(0.0).z, tested.alternative)
-    return diagnostics.companion_check(tested.pvalue, beside, why_not="")
+    beside = joint.at(0.0)
+    if not beside.determined:
+        return diagnostics.companion_check(tested.pvalue, None, f"{TOO_FEW_PLACES}.")
+    pvalue = pvalue_of(beside.z, tested.alternative)
+    return diagnostics.companion_check(tested.pvalue, pvalue, why_not="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,18 @@ def shape_alone() -> Diagnostic:
     )
 
 
+def rate_untold() -> Diagnostic:
+    """Say why there are no flip rates."""
+    return Diagnostic(
+        name="noise rate",
+        concern=False,
+        message=(
+            "These data cannot tell how often labels are flipped: a steeper curve with more flips "
+            "fits as well, as where rows lie in few places. The test does not need the rates."
+        ),
+    )
+
+
 def companion_check(boundary: float, joint: float | None, why_not: str) -> Diagnostic:
     """Set the p-values of the boundary and the joint test side by side."""
     name = "boundary and joint"

@@ -22,6 +22,10 @@ from evenodds.validation import FloatArray
 
 # Information below this share of all is what rounding leaves of none.
 ROUNDING = 1e-9
+# An efficient information is a sum of terms that cancel; rounding leaves this share of their size.
+LEFT_BY_ROUNDING = 1e-12
+# With this standard error either way tau may have any value there is.
+UNTOLD_RATE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,9 @@ class Direction:
     """A statistic at one null fit: the ratio of a distance and its standard error.
 
     `slope` is how fast z changes with the hypothesised asymmetry, to first order. `usable`
-    is False at a step, which fits anything and so is no evidence for its asymmetry.
+    is False at a step, which fits anything and so is no evidence for its asymmetry. `determined`
+    is False where rows lie in so few distinct places that another curve follows every move of
+    the asymmetry: then z is 0, for nothing speaks against any.
     `anchor_error` is the part of the standard error that rows without end would leave;
     `by_anchors` is True where the distance is that of the anchors, which alone decide.
     """
@@ -59,6 +65,7 @@ class Direction:
     distance: float
     standard_error: float
     usable: bool
+    determined: bool = True
     anchor_error: float = 0.0
     by_anchors: bool = False
 
@@ -235,7 +242,8 @@ def joint_direction(
     target[-2] = -0.5
     more_alpha = _efficient_score(fit, evidence, target, group_scores)
     if max(more_beta.z, -more_alpha.z) <= 0:
-        return replace(more_beta, z=0.0)
+        both = more_beta.determined and more_alpha.determined
+        return replace(more_beta, z=0.0, determined=both)
     return more_beta if more_beta.z > -more_alpha.z else more_alpha
 
 
@@ -248,28 +256,68 @@ def free_directions(evidence: Evidence, n_rates: int) -> FloatArray:
     return directions
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Efficient:
+    """A direction of (theta, tau, Delta), less what nuisance directions explain of it."""
+
+    shares: FloatArray  # of the nuisance directions
+    residual: FloatArray
+    of_rows: float  # information left along the direction
+    of_evidence: float
+    rounding: float  # as much information is left by the rounding of its terms
+
+    @property
+    def determined(self) -> bool:
+        """Whether any information is left along the direction."""
+        return self.of_rows + self.of_evidence > self.rounding
+
+
+def efficient(
+    fit: NoisyFit, evidence: Evidence, target: FloatArray, nuisance: FloatArray
+) -> Efficient:
+    """Return what nuisance directions, the evidence's free ones first, leave of `target`."""
+    information, n_free = fit.here.information, len(evidence.roots)
+    prior = np.zeros((nuisance.shape[1], nuisance.shape[1]))
+    prior[:n_free, :n_free] = evidence.free_information(fit.point.coefficients)
+    inverse = symmetric_inverse(nuisance.T @ information @ nuisance + prior)
+    shares = inverse @ (nuisance.T @ (information @ target))
+    residual = target - nuisance @ shares
+    terms = np.abs(residual) * np.sqrt(np.maximum(information.diagonal(), 0.0))
+    return Efficient(
+        shares,
+        residual,
+        of_rows=float(residual @ information @ residual),
+        of_evidence=float(shares @ prior @ shares),
+        rounding=LEFT_BY_ROUNDING * float(terms.sum()) ** 2,
+    )
+
+
+def rate_is_told(fit: NoisyFit, evidence: Evidence) -> bool:
+    """Tell whether rows and evidence know tau at all where curve and asymmetry may move too."""
+    directions = free_directions(evidence, 2)
+    others = np.delete(directions, -2, axis=1)
+    left = efficient(fit, evidence, directions[:, -2], others)
+    return (left.of_rows + left.of_evidence) * UNTOLD_RATE**2 > 1
+
+
 def _efficient_score(
     fit: NoisyFit, evidence: Evidence, target: FloatArray, group_scores: FloatArray | None
 ) -> Direction:
     """Return the score along `target`, less what the nuisance parameters explain of it."""
     nuisance = free_directions(evidence, int(fit.rate_is_free))
-    rows_information = fit.here.information
-    n_free = len(evidence.roots)
-    prior = np.zeros((nuisance.shape[1], nuisance.shape[1]))
-    prior[:n_free, :n_free] = evidence.free_information(fit.point.coefficients)
-    inverse = symmetric_inverse(nuisance.T @ rows_information @ nuisance + prior)
-    mixed = nuisance.T @ (rows_information @ target)
-    if group_scores is None:
-        information = float(target @ rows_information @ target - mixed @ inverse @ mixed)
-    else:
-        residual = target - nuisance @ (inverse @ mixed)
-        anchors = float(mixed @ inverse @ prior @ inverse @ mixed)
-        information = float(((group_scores @ residual) ** 2).sum()) + anchors
+    left = efficient(fit, evidence, target, nuisance)
+    of_rows = left.of_rows
+    if group_scores is not None:
+        of_rows = float(((group_scores @ left.residual) ** 2).sum())
+    information = of_rows + left.of_evidence
+    if not left.determined or information <= left.rounding:
+        return Direction(0.0, 0.0, 0.0, np.inf, usable=not fit.is_step, determined=False)
     # The nuisance score is zero at the null fit, up to where the climb stopped.
+    n_free = len(evidence.roots)
     nuisance_score = nuisance.T @ fit.here.score
     nuisance_score[:n_free] += evidence.free_score(fit.point.coefficients)
-    score = float(fit.here.score @ target - mixed @ inverse @ nuisance_score)
-    standard_error = float(np.sqrt(max(information, 1e-300)))
+    score = float(fit.here.score @ target - left.shares @ nuisance_score)
+    standard_error = float(np.sqrt(information))
     return Direction(
         z=score / standard_error,
         slope=-information / standard_error,

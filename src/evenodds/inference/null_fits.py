@@ -62,9 +62,10 @@ class NullFits:
         if top.converged or top.is_step:
             return top
         problem, at = self.problem, top.point
-        return climb_noisy(
+        further = climb_noisy(
             problem, self.evidence, at.asymmetry, at, problem.last_gain, seen=top.here
         )
+        return contending([top, further])[0]
 
     def refitted(self, evidence: Evidence, asymmetry: float) -> NoisyFit:
         """Return the fit with other evidence, from where these fits are."""
@@ -198,6 +199,7 @@ class AnchorEquations:
     targets: FloatArray  # t
     covariance: FloatArray  # V
     stated: FloatArray  # the posteriors behind t
+    spreads: FloatArray | float = 1.0  # of the columns, on the solver's scale
     found: bool = False  # e is an error of place: cases were looked for, not posteriors estimated
 
     @classmethod
@@ -230,6 +232,7 @@ class AnchorEquations:
             targets=np.log(stated / (1 - stated)),
             covariance=anchors.error_covariance() * np.outer(stretch, stretch),
             stated=stated,
+            spreads=problem.scaling.spreads,
             found=anchors.source_covariance is None,
         )
 
@@ -244,7 +247,9 @@ class AnchorEquations:
 
     def evidence(self) -> Evidence:
         """Return what the equations say about the coefficients."""
-        return Evidence.of(self.design, self.targets, self.covariance, found=self.found)
+        return Evidence.of(
+            self.design, self.targets, self.covariance, found=self.found, spreads=self.spreads
+        )
 
 
 Weights = Literal["equal", "optimal"]

@@ -21,8 +21,6 @@ from evenodds.validation import check_between
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-# A z of this size is beyond any level in use.
-LARGE = 4.5
 HAIR = 1e-12
 # As sure as the labels are of the asymmetries that they do not allow.
 EXCLUDED = 3.5
@@ -106,25 +104,31 @@ class Profile:
     def __call__(self, asymmetry: float) -> float:
         """Return z between the knots without overshooting them.
 
-        Beyond the table it is that of its end where that is large already, else 0: nothing is
-        known there. What the labels do not allow is rejected.
+        Beyond the table it is that of its end, or 0 where the end lies on the wrong side of 0:
+        nothing more is known there. What the labels do not allow is rejected.
         """
         low, high = self.allowed
         if asymmetry < low or asymmetry > high:
             return EXCLUDED if asymmetry < low else -EXCLUDED
-        if asymmetry <= self.asymmetries[0] or asymmetry >= self.asymmetries[-1]:
-            end = 0 if asymmetry <= self.asymmetries[0] else -1
-            known = asymmetry == self.asymmetries[end] or abs(self.z[end]) >= LARGE
-            return self.z[end] if known else 0.0
+        if asymmetry in self.asymmetries:
+            return self.z[self.asymmetries.index(asymmetry)]
+        if asymmetry < self.asymmetries[0]:
+            return max(self.z[0], 0.0)
+        if asymmetry > self.asymmetries[-1]:
+            return min(self.z[-1], 0.0)
         return float(_curve(self.asymmetries, self.z)(asymmetry))
+
+    def outwards(self, asymmetry: float) -> float:
+        """Return the z furthest out on the way from the estimate: what an interval goes by."""
+        low, high = sorted((asymmetry, self.estimate))
+        passed = [z for at, z in zip(self.asymmetries, self.z, strict=True) if low <= at <= high]
+        furthest = max if asymmetry < self.estimate else min
+        return furthest([self(asymmetry), *passed])
 
     @property
     def at_estimate(self) -> float:
-        """Value of z at the estimate: 0 where it is a root, or z jumps over 0 beside it."""
-        place = self.asymmetries.index(self.estimate)
-        here, last = self.z[place], len(self.z) - 1
-        beside = self.z[min(place + 1, last)] if here > 0 else self.z[max(place - 1, 0)]
-        return 0.0 if here * beside < 0 else here
+        """Value of z at the estimate: 0 where it is a root."""
+        return self.z[self.asymmetries.index(self.estimate)]
 
     @property
     def at_zero(self) -> float:
@@ -170,8 +174,9 @@ class Profile:
     def equivalence(self, margin: float, reference: Reference) -> Equivalence:
         """Test whether the asymmetry is smaller than `margin` in size (TOST)."""
         check_between(margin, "margin", 0, 1, closed="neither", why="it is a difference of rates")
-        above = reference.pvalue(self(margin), "less")  # small when clearly below the margin
-        below = reference.pvalue(self(-margin), "greater")
+        # Small when clearly below the margin.
+        above = reference.pvalue(self.outwards(margin), "less")
+        below = reference.pvalue(self.outwards(-margin), "greater")
         return Equivalence(margin=margin, pvalue=max(above, below))
 
     def half_width(self, above: float, below: float) -> float:
@@ -240,6 +245,8 @@ SMALLEST_STRIDE = 1e-5
 LARGEST_STRIDE = 0.15
 MOST_STRIDES = 20
 MOST_ROOT_STEPS = 25
+# Asymmetries that differ by less are one.
+SAME_PLACE = 1e-9
 # How often a stride into the steps is halved before the search is given up.
 MOST_RETREATS = 4
 
@@ -331,8 +338,7 @@ def find_root(
     """Return where a costly z is zero, and its value there: not zero where it has no root."""
     walked = Walked(statistic)
     root = _find_root(walked, limits, precision=1e-4)
-    tried = walked.usable(root)
-    return root, Profile(tuple(tried), tuple(tried.values()), root).at_estimate
+    return root, walked.at(root).z
 
 
 def _find_root(walked: Walked, limits: tuple[float, float], precision: float) -> float:
@@ -352,11 +358,13 @@ def _find_root(walked: Walked, limits: tuple[float, float], precision: float) ->
         low, high = (here, high) if value.z > 0 else (low, here)
         stride = -value.z / slope if slope < 0 else np.sign(value.z) * LARGEST_STRIDE
         ahead = here + float(np.clip(stride, -LARGEST_STRIDE, LARGEST_STRIDE))
+        # A limit is a share of labels, known up to rounding.
+        ahead = next((limit for limit in limits if abs(ahead - limit) < SAME_PLACE), ahead)
         if not low < ahead < high:
             # Past a limit that was never tried, go there; past a known bracket, halve it.
             tried = low in walked.known and high in walked.known
             ahead = (low + high) / 2 if tried else min(max(ahead, limits[0]), limits[1])
-        if high - low < 1e-9:
+        if high - low < SAME_PLACE:
             break
         following = walked.at(ahead)
         for _ in range(MOST_RETREATS):

@@ -469,8 +469,8 @@ class AsymmetryTestResult(Profiled):
         Estimate of ``beta - alpha``: how many more of the negatives than of the
         positives are flipped. None where it is withheld.
     alpha, beta : float or None
-        Estimated flip rates of positives and negatives; None where the method has none, or
-        they are withheld.
+        Estimated flip rates of positives and negatives; None where the method has none, the
+        rows cannot tell them, or they are withheld.
     withheld : str or None
         Why there are no numbers: the data cannot tell. None where there are.
     mean_posterior : float or None
@@ -595,8 +595,9 @@ class AsymmetryTestResult(Profiled):
         from evenodds.rows.read import read_data
 
         if self.withheld or self.alpha is None or self.beta is None:
-            why = self.withheld or f"method {self.method!r} estimates none"
-            raise InputError(f"flip_probability needs flip rates: {why}.")
+            said = {check.name: check.message.rstrip(".") for check in self.diagnostics}
+            none = said.get("noise rate", f"method {self.method!r} estimates none")
+            raise InputError(f"flip_probability needs flip rates: {self.withheld or none}.")
         rows = read_data(
             X,
             y,

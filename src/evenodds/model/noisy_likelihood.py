@@ -50,6 +50,7 @@ class Evidence:
     wanted: FloatArray
     constant: float
     found: float = 0.0
+    spreads: FloatArray | float = 1.0  # of the columns: slopes are as long as in their units
 
     @classmethod
     def none(cls, n_parameters: int) -> "Evidence":
@@ -70,6 +71,7 @@ class Evidence:
         covariance: FloatArray,
         *,
         found: bool = False,
+        spreads: FloatArray | float = 1.0,
     ) -> "Evidence":
         """Split anchor equations into constraints and a Gaussian term.
 
@@ -89,9 +91,8 @@ class Evidence:
         wanted[: len(sizes)] = seen[: len(sizes)]
         rest = seen[len(sizes) :]
         constant = float(rest @ rest) / 2
-        return cls(
-            origin, basis @ axes.T, roots, wanted, constant, float(len(rest)) if found else 0.0
-        )
+        beyond = float(len(rest)) if found else 0.0
+        return cls(origin, basis @ axes.T, roots, wanted, constant, beyond, spreads)
 
     @property
     def precision(self) -> FloatArray:
@@ -128,7 +129,7 @@ class Evidence:
         They lie off across the contours of the true slopes, and the steeper a curve is the more
         that is in its log-odds.
         """
-        across = self.basis[1:].T @ slopes / (slopes @ slopes)
+        across = self._steeper(slopes)
         precision = np.diag(self.roots**2) + self.found * np.multiply.outer(across, across)
         squares, axes = np.linalg.eigh(precision)
         roots = np.sqrt(np.maximum(squares, 0.0))
@@ -144,24 +145,25 @@ class Evidence:
         off = self._off(coefficients)
         penalty = float(off @ off) / 2 + self.constant
         if self.found:
-            penalty -= self.found * float(np.log(np.linalg.norm(coefficients[1:]) + SLIGHT))
+            length = float(np.linalg.norm(coefficients[1:] * self.spreads))
+            penalty -= self.found * float(np.log(length + SLIGHT))
         return penalty
 
-    def _steeper(self, coefficients: FloatArray) -> FloatArray:
+    def _steeper(self, slopes: FloatArray) -> FloatArray:
         """Return the derivative of the log of the length of the slopes along free coefficients."""
-        slopes = coefficients[1:]
-        return self.basis[1:].T @ slopes / (slopes @ slopes + SLIGHT)
+        squared = slopes * self.spreads**2
+        return self.basis[1:].T @ squared / (slopes @ squared + SLIGHT)
 
     def free_score(self, coefficients: FloatArray) -> FloatArray:
         """Return the derivative of minus the penalty along the free coefficients."""
         score = -self.roots * self._off(coefficients)
-        return score + self.found * self._steeper(coefficients) if self.found else score
+        return score + self.found * self._steeper(coefficients[1:]) if self.found else score
 
     def free_information(self, coefficients: FloatArray) -> FloatArray:
         """Return what evidence adds to the information of the free coefficients."""
         information = np.diag(self.roots**2)
         if self.found:
-            steeper = self._steeper(coefficients)
+            steeper = self._steeper(coefficients[1:])
             information += self.found * np.multiply.outer(steeper, steeper)
         return information
 

@@ -365,11 +365,13 @@ class Scaling:
 
     shift: FloatArray | None
     factors: FloatArray  # 1 for the intercept, 1 / scale for each column
+    spreads: FloatArray  # of the columns on this scale: about 1
 
     @classmethod
     def by(cls, shift: FloatArray | None, spreads: FloatArray) -> "Scaling":
         """Scale by the power of two nearest to each spread."""
-        return cls(shift, np.concatenate([[1.0], np.exp2(-np.round(np.log2(spreads)))]))
+        factors = np.exp2(-np.round(np.log2(spreads)))
+        return cls(shift, np.concatenate([[1.0], factors]), spreads * factors)
 
     def rescaled(self, values: FloatArray) -> FloatArray:
         """Divide a vector or both sides of a matrix by the scale (1 for the intercept).

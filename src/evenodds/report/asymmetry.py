@@ -93,7 +93,7 @@ def next_steps(
         return steps
     more, less = wording.flipped_more(result)
     doubts = [f"{settle}."] if wording.is_doubted(result) else []
-    if result.withheld:
+    if result.withheld or _lacks_rates(result):
         return [
             *doubts,
             "To learn how much more often, look up the true label of some rows of either label and "
@@ -122,6 +122,11 @@ def refused_margin(result: AsymmetryTestResult, margin: float, significance: flo
         f"that, however many rows there are: {wider}state surer anchors (--tolerance, "
         "--shared-tolerance)."
     )
+
+
+def _lacks_rates(result: AsymmetryTestResult) -> bool:
+    """Tell whether the rows could not tell the rates that the method estimates."""
+    return METHODS[result.method].has_rates and result.alpha is None
 
 
 def _assumptions(result: AsymmetryTestResult) -> list[tuple[str, ...]]:
@@ -252,7 +257,9 @@ def _pictures(result: AsymmetryTestResult) -> dict[str, SheetPicture]:
     no_curve = "" if METHODS[result.method].fits_curve else f"{method} {NO_CURVE}"
     overstates = f"{method} overstates asymmetries, and what it could have found"
     no_plane = "" if result.sketch.plane is not None else "fewer than two features matter"
-    if result.alpha is None:
+    if _lacks_rates(result):
+        no_curve = no_plane = "the rows do not tell the flip rates"
+    elif result.alpha is None:
         no_plane = f"{method} estimates no flip rates, so it knows no clean boundary"
     known = {
         "anchors": SheetPicture("Where do the toss-ups fall?", _anchors_caption, no_anchors),

@@ -73,3 +73,22 @@ def test_zero_is_never_the_estimate_of_a_test_that_rejects_it(labelled, method, 
     given = noise.flip(labelled.y, np.random.default_rng(1))
     result = eo.asymmetry_test(labelled.X, given, eo.Anchors([[2.0, 2.0]]), method=method)
     assert result.withheld or abs(result.asymmetry) > 1e-6 or result.pvalue > 0.05
+
+
+@pytest.mark.parametrize("units", [(1.38, 0.72), (1.9, 1.0), (1e-3, 1e4)])
+def test_the_units_of_columns_do_not_matter_to_many_toss_ups(units):
+    """Their places err by so many spreads of a column, whatever it is measured in."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 2))
+    slopes = np.array([1.5, 1.0])
+    true = rng.random(600) < 1 / (1 + np.exp(0.5 - X @ slopes))
+    y = np.where(rng.random(600) < 0.2, ~true, true).astype(int)
+    points = rng.normal(size=(100, 2))
+    off = (points @ slopes - 0.5 - rng.uniform(-0.8, 0.8, 100)) / (slopes @ slopes)
+    points -= off[:, None] * slopes
+
+    def pvalue(units):
+        anchors = eo.Anchors(points * units, tolerance=0.2)
+        return eo.asymmetry_test(X * units, y, anchors, method="joint").pvalue
+
+    assert pvalue(np.array(units)) == pytest.approx(pvalue(np.ones(2)), rel=1e-6)
