@@ -441,6 +441,11 @@ def read_sheet_shown(answers: Path) -> pa.Table | None:
     return None
 
 
+def draw_of(answers: Path, cases: Path | None) -> Path:
+    """Return where the draw of a table of answers is: beside it, if it is not named."""
+    return answers.parent / f"{answers.stem}.json" if cases is None else cases
+
+
 def _read_draw(answers: Path, cases: Path | None, kind: Any) -> Cases:
     """Return the draw of a table of answers or an export, which must be named or beside it."""
     if kind is None:
@@ -449,7 +454,7 @@ def _read_draw(answers: Path, cases: Path | None, kind: Any) -> Cases:
             "truly positive, 'looked-up' where it is the truth. Guesses of yes or no are neither."
         )
     is_export = answers.suffix.lower() in (".json", ".jsonl")
-    draw = answers.parent / f"{answers.stem}.json" if cases is None else cases
+    draw = draw_of(answers, cases)
     if cases is None and (is_export or not draw.is_file()):
         raise InputError(
             f"--cases is missing: name the draw that {answers} was made from, as evenodds cases or "

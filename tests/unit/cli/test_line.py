@@ -171,6 +171,14 @@ def test_a_report_and_gates(filled, line, tmp_path):
     assert line(filled(), "--gate", "equivalence", "--margin", 0.9).exit_code == 0
 
 
+def test_a_report_cannot_take_the_place_of_the_draw(filled, line, tmp_path):
+    filled()
+    before = (tmp_path / "filled.json").read_bytes()
+    said = line(tmp_path / "filled.csv", "--report", tmp_path / "filled.json")
+    assert (said.exit_code, "would overwrite" in said.stderr) == (2, True)
+    assert (tmp_path / "filled.json").read_bytes() == before
+
+
 def test_looked_up_answers_may_be_the_labels_themselves(world, sheet, filled, line):
     truth = world.true[sheet[0]["row"] - 1]
     names = filled(np.where(truth, "ill", "healthy"))
