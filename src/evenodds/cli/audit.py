@@ -141,7 +141,7 @@ def run_audit(
         raise InputError("--looks goes with the test of all rows, not with --annotator: leave one.")
     if corrected_share and output.gate is not None:
         raise InputError("--gate goes with the test, and --corrected-share makes none: leave one.")
-    check_delivery(output, data)
+    check_delivery(output, [*data, *([] if cases is None else [str(cases)])])
     along = stratum or scores or inclusion
     rows = read_audit_file(data, true, given, annotator, group or (), along)
     result = audit_file(

@@ -457,6 +457,14 @@ def test_strata_told_by_halves_are_refused(scored, command, options, message):
     assert message in done.stderr
 
 
+def test_a_report_cannot_take_the_place_of_the_draw(scored, command):
+    before = (scored / "cases.json").read_bytes()
+    how = f"--cases {scored}/cases.json --scores score --report {scored}/cases.json"
+    done = command(f"audit {scored}/rows.csv {WITHIN} {how}")
+    assert (done.exit_code, "would overwrite" in done.stderr) == (2, True)
+    assert (scored / "cases.json").read_bytes() == before
+
+
 def test_truths_of_rows_that_were_not_drawn_are_refused(scored, command, tmp_path):
     rows = pd.read_csv(scored / "rows.csv", keep_default_na=False)
     rows.loc[:20, "truth"] = rows.loc[:20, "label"]
