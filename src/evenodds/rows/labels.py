@@ -110,7 +110,8 @@ def as_labels(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, (list, tuple)) and array.dtype.kind in "US":
         array = np.asarray(values, dtype=object)  # else nan would become the word 'nan'
     if array.dtype.kind in "mM":
-        array = array.astype(str).astype(object)  # dates are as good as any two labels
+        # Dates are as good as any two labels, and where there is none a label is missing.
+        array = np.where(np.isnat(array), None, array.astype(str).astype(object))
     return array
 
 
@@ -193,9 +194,11 @@ def first_twins(values: Iterable[Any], key: Callable[[Any], Any]) -> tuple[Any, 
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None, nan and the NA of data frames from real labels."""
+    """Tell None, nan, dates that are none and the NA of data frames from real labels."""
     if isinstance(value, float):
         return math.isnan(value)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return value is None or type(value).__name__ in {"NAType", "NaTType", "MaskedConstant"}
 
 

@@ -102,6 +102,7 @@ def test_weights_that_count_no_rows_are_refused(refused, weights, message):
         ([1.0, np.nan, 2.0], "groups has 1 missing value, the first in row 1: give every row"),
         (["a", None, None], "groups has 2 missing values, the first in row 1"),
         (["a", float("nan"), "b"], "groups has 1 missing value, the first in row 1"),
+        (np.array(["2021", "NaT", "2020"], "datetime64[D]"), "groups has 1 missing value, the"),
     ],
 )
 def test_groups_that_leave_rows_out_are_refused(refused, groups, message):
