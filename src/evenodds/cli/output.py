@@ -253,8 +253,11 @@ def deliver(result: Any, wanted: ShownOptions, *, name: str, failure: str | None
 def show(result: Any, sheet: "Sheet", output_format: str, **answers: Any) -> None:
     """Print a result for people, or for programs with what else was answered."""
     if output_format == "json":
-        document = {**result.to_dict(), **sheet.answers, **answers, "verdict": sheet.verdict}
-        print(json.dumps(document, indent=2, default=str))
+        from evenodds.inference.results import plain_values
+
+        beside = plain_values({**sheet.answers, **answers, "verdict": sheet.verdict})
+        document = {**result.to_dict(), **beside}
+        print(json.dumps(document, indent=2, default=str, allow_nan=False))
     else:
         show_sheet(sheet)
 

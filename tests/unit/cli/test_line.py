@@ -163,6 +163,12 @@ def test_weights_that_the_cases_were_not_drawn_with_are_refused(filled, line):
     assert "drawn without weights: draw and test with the same --weight" in said.stderr
 
 
+def test_what_cannot_be_told_is_null_in_json(filled, line):
+    """Chances of 'ill' read as those of 'healthy' lie on no line, and the answer is withheld."""
+    told = line(filled(), "--positive", "healthy", "--format", "json").stdout
+    assert json.loads(told, parse_constant=pytest.fail)["equivalence"]["pvalue"] is None
+
+
 def test_a_report_and_gates(filled, line, tmp_path):
     found = line(filled(), "--report", tmp_path / "r.html", "--gate", "reject")
     assert found.exit_code == 1
