@@ -36,6 +36,7 @@ from evenodds.model.sums import (
     ColumnMoments,
     Information,
     Moments,
+    Ranges,
     Scaling,
     Score,
     ShiftedCurve,
@@ -46,6 +47,7 @@ from evenodds.model.sums import (
     positive_inverse,
     probabilities,
     shifted,
+    small_spread,
     weigh,
     without_chance,
 )
@@ -227,8 +229,9 @@ def _counted(block: Block) -> NDArray[np.bool_]:
 
 # Share of a column's variance not explained by the others below which it counts as a repeat.
 REPEATED = 1e-13
-# A constant column's spread is rounding only, far below this share of its mean.
-CONSTANT = 1e-14
+# A constant column's spread is rounding only, far below this share of its mean. Where it is less
+# than the other its square loses digits.
+CONSTANT, LEAST_SPREAD = 1e-14, 1e-150
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +291,7 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
     InputError
         If values are missing or infinite.
     RankError
-        If a column is constant or repeats others.
+        If a column is constant, varies too little to compute with, or repeats others.
     """
     problem, start, _ = _measured(rows)
     return problem, start
@@ -305,14 +308,31 @@ def _measured(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments]:
 def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None) -> None:
     """Raise RankError where a column is constant or repeats others."""
     means = moments.means if shift is None else moments.means + shift
-    constant = moments.spreads <= CONSTANT * np.abs(means)
-    if constant.any():
-        column = int(np.argmax(constant))
+    flat = moments.spreads <= np.maximum(CONSTANT * np.abs(means), LEAST_SPREAD)
+    if flat.any():
+        refuse_small_spreads(rows, flat)
+        column = int(np.argmax(flat))
         raise RankError(
             f"{rows.column(column)} of {rows.called} is constant (always {means[column]:g}): "
             "the intercept is added for you, so remove it."
         )
     refuse_combinations(rows, moments.products)
+
+
+def refuse_small_spreads(rows: Rows, flat: NDArray[np.bool_]) -> None:
+    """Raise RankError where columns that look constant vary, but by less than sums can tell."""
+    ranges = rows.sum_over_rows(Ranges(rows.n_features))
+    for column in np.flatnonzero(flat & (ranges.low < ranges.high)).tolist():
+        called = f"{rows.column(column)} of {rows.called}"
+        raise small_spread(called, ranges.low[column], ranges.high[column])
+
+
+def refuse_overflow(rows: Rows) -> None:
+    """Refuse columns whose sums of squares are not finite, as values are missing or too large."""
+    refuse_missing(rows)
+    raise InputError(
+        f"{rows.called} has values so large that their squares overflow: rescale its columns."
+    )
 
 
 def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:
@@ -326,10 +346,7 @@ def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:
     with np.errstate(invalid="ignore", over="ignore"):
         moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
     if not np.isfinite(moments.products).all():
-        refuse_missing(rows)
-        raise InputError(
-            f"{rows.called} has values so large that their squares overflow: rescale its columns."
-        )
+        refuse_overflow(rows)
     far = np.abs(moments.means) > FAR_FROM_ZERO * moments.spreads
     if not far.any():
         return moments, None

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import ConvergenceError, EvenoddsWarning, InputError, MissingExtraError
+from evenodds.model.logistic import LEAST_SPREAD, refuse_overflow, refuse_small_spreads
 from evenodds.model.penalties import (
     Choice,
     Division,
@@ -34,7 +35,6 @@ from evenodds.rows.base import (
     beside,
     exactly,
     on_host,
-    refuse_missing,
     xp_of,
 )
 from evenodds.rows.labels import read_labels
@@ -124,7 +124,7 @@ class _Moments:
         """Return how to make features comparable, and the columns that are constant."""
         means = self.sums / self.weight
         spreads = np.sqrt(np.maximum(self.squares / self.weight - means**2, 0))
-        constant = spreads <= CONSTANT * np.maximum(np.abs(means + self.about), 1e-300)
+        constant = spreads <= np.maximum(CONSTANT * np.abs(means + self.about), LEAST_SPREAD)
         scale = Scale(means + self.about, np.where(constant, 1.0, spreads))
         return scale, np.flatnonzero(constant)
 
@@ -226,11 +226,14 @@ class _Scored:
 def ridge_scores(rows: Rows, folds: Folds, progress: Progress | None = None) -> FloatArray:
     """Return the out-of-fold probability of the positive label for each row."""
     told, divided = progress or (lambda share: None), Division(folds)
-    first = rows.sum_over_rows(_Moments(np.zeros(rows.n_features)))
-    if not np.isfinite(first.sums).all():
-        refuse_missing(rows)
-    scale, constant = rows.sum_over_rows(_Moments(first.sums / first.weight)).scale()
+    with np.errstate(invalid="ignore", over="ignore"):
+        first = rows.sum_over_rows(_Moments(np.zeros(rows.n_features)))
+        if not np.isfinite(first.squares).all():
+            refuse_overflow(rows)
+        moments = rows.sum_over_rows(_Moments(first.sums / first.weight))
+    scale, constant = moments.scale()
     if len(constant):
+        refuse_small_spreads(rows, np.isin(np.arange(rows.n_features), constant))
         warnings.warn(
             f"{rows.columns(constant.tolist())} of {rows.called} never vary, so they tell nothing "
             "of the labels: leave them out."

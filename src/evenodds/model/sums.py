@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from evenodds.errors import RankError
 from evenodds.rows.base import Block, against, beside, exactly, on_host, xp_of
 from evenodds.validation import FloatArray
 
@@ -89,6 +90,33 @@ class Moments(Sums):
     def total(self) -> FloatArray:
         """Return ``[1, X]' W [1, X]``: the weight, the sums, and the products of features."""
         return self._gram.total()
+
+
+class Ranges:
+    """Least and largest value of each column, where rows have weight."""
+
+    on_device = True
+
+    def __init__(self, n_features: int) -> None:
+        self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+
+    def add(self, block: Block) -> None:
+        features = exactly(block.features)[counts_of(block) > 0]
+        if len(features):
+            self.low = np.minimum(self.low, on_host(block.xp.amin(features, 0)))
+            self.high = np.maximum(self.high, on_host(block.xp.amax(features, 0)))
+
+    def merge(self, other: Self) -> None:
+        self.low = np.minimum(self.low, other.low)
+        self.high = np.maximum(self.high, other.high)
+
+
+def small_spread(called: str, low: float, high: float) -> RankError:
+    """Return what is wrong with a column whose values differ by rounding, or by next to nothing."""
+    return RankError(
+        f"{called} varies too little to compute with (from {float(low)!r} to {float(high)!r}): "
+        "subtract a constant, or rescale it."
+    )
 
 
 class Score(Sums):
