@@ -172,8 +172,10 @@ def check_vector(
         )
     if not np.isfinite(vector).all():
         place = int(np.flatnonzero(~np.isfinite(vector))[0])
-        number = place + (of_what == "anchor")  # rows of arrays are counted from 0, anchors from 1
-        raise InputError(f"{name} is {vector[place]} at {of_what} {number}: give finite numbers.")
+        raise InputError(
+            f"{name} is {vector[place]} at {of_what} {place + 1:,} of {length:,}: give finite "
+            "numbers."
+        )
     return vector
 
 

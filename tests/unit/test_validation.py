@@ -91,7 +91,7 @@ def test_a_vector_of_text_is_refused(refused):
 
 
 def test_a_vector_with_a_hole_names_the_place(refused):
-    with refused("sizes is nan at anchor 2: give finite numbers."):
+    with refused("sizes is nan at anchor 2 of 2: give finite numbers."):
         check_vector([1, np.nan], "sizes", 2, "anchor")
 
 

@@ -246,8 +246,8 @@ def read_probabilities(scores: ArrayLike) -> FloatArray:
     off = np.flatnonzero(~((values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) < 0.01)))
     if len(off):
         raise InputError(
-            f"scores of row {off[0]:,} are not probabilities that add up to 1: give that of each "
-            "class."
+            f"scores of row {off[0] + 1:,} of {len(values):,} are not probabilities that add up to "
+            "1: give that of each class."
         )
     return values
 
