@@ -32,7 +32,9 @@ def check_writable(path: Path) -> None:
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
         place = Path(os.path.realpath(path))
-        if place.is_dir() or not place.parent.is_dir():
+        if place.is_dir():
+            raise InputError(f"{path} cannot be written, it is a folder: name a file in it.")
+        if not place.parent.is_dir():
             raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
         if place.exists():
             os.close(os.open(place, os.O_WRONLY | os.O_APPEND))

@@ -195,6 +195,8 @@ def check_output(path: Path, option: str, others: Iterable[str]) -> None:
     """Refuse a file that cannot be written, or that would overwrite one of `others`."""
     from evenodds.files import check_writable
 
+    if not path.name or str(path) == "-":
+        raise InputError(f"{option} {str(path)!r} is no name of a file: name one.")
     check_writable(path)
     place = os.path.realpath(path)
     if not os.path.exists(place) or os.path.isfile(place):  # a device may be written to twice
