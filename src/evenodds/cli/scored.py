@@ -467,7 +467,7 @@ def refuse_other_options(about: Any, answers: Path, **wished: str | None) -> Non
     """Refuse a label, a class or weights that the answers are not about."""
     for wish, now in wished.items():
         then = getattr(about, wish)
-        if now != then and not (wish == "positive" and now is None):
+        if (now or None) != (then or None) and not (wish == "positive" and now is None):
             started = f"--{wish} {then}" if then else f"no --{wish}"
             raise InputError(
                 f"{answers} was made with {started}, not {now or 'without'}: give the same here."
@@ -477,7 +477,13 @@ def refuse_other_options(about: Any, answers: Path, **wished: str | None) -> Non
 def refuse_other_data(
     read: ScoredRows | ClassesScored, about: Any, judged: JudgedCases, answers: Path
 ) -> None:
-    """Refuse rows that are not those that experts were shown."""
+    """Refuse rows, or classes, that are not those that experts were shown."""
+    classes, asked = tuple(map(str, read.names)), about.classes or (about.negative, about.positive)
+    if classes != asked:
+        raise InputError(
+            f"{answers} holds answers about {join_quoted(asked)} but the labels of {read.name} are "
+            f"{join_quoted(classes)}: give the data that experts were shown."
+        )
     rows = tuple(judged.cases.rows.tolist())
     if judged.cases.n_rows == read.table.num_rows:
         table = read.table.select([*about.shown, about.label])

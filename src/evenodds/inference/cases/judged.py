@@ -229,6 +229,12 @@ class JudgedCases:
             one.row not in known or one.expert not in answers for one in repeats
         ):
             raise InputError(f"{path} is damaged: its answers do not fit its cases.")
+        for one in repeats:
+            if not all(0 <= value <= 1 for value in np.atleast_1d(one.stated)):
+                raise InputError(
+                    f"{path} is damaged: an answer to a case that came back is {one.stated}, not "
+                    "from 0 to 1."
+                )
         return cls(
             cases=cases,
             kind=kind,
