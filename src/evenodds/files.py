@@ -24,6 +24,14 @@ COPIES, UNFINISHED = "evenodds-copy-", ".evenodds-"
 TEXT: Any = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
 
 
+def as_path(path: Any) -> Path:
+    """Return a path, refusing what is none."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputError(f"path is {path!r}: give the name of a file.") from None
+
+
 def check_writable(path: Path) -> None:
     """Refuse, before any work is done, a file that cannot be written."""
     with _telling(path):

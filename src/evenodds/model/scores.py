@@ -35,6 +35,7 @@ from evenodds.rows.base import (
     beside,
     exactly,
     on_host,
+    refuse_missing,
     xp_of,
 )
 from evenodds.rows.labels import read_labels
@@ -399,8 +400,13 @@ def estimator_scores(
     n_folds = int(folds.max()) + 1
     for fold in range(n_folds):
         out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        fitted = clone(estimator).fit(_safe_indexing(X, kept), labels[kept].astype(int))
-        values[out] = fitted.predict_proba(_safe_indexing(X, out))[:, 1]
+        try:
+            fitted = clone(estimator).fit(_safe_indexing(X, kept), labels[kept].astype(int))
+            values[out] = fitted.predict_proba(_safe_indexing(X, out))[:, 1]
+        except ValueError as error:
+            if "NaN" in str(error) or "infinity" in str(error):  # which others take as they are
+                refuse_missing(read_data(X, labels))
+            raise
         if progress is not None:
             progress((fold + 1) / n_folds)
     return values

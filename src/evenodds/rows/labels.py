@@ -206,7 +206,8 @@ def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
     """Return (positive, negative); a label may also be named by how it prints."""
     if positive is None:
         return high, low
-    for chosen, other in ((high, low), (low, high)):
+    one = not np.shape(positive) and not is_missing(positive)
+    for chosen, other in ((high, low), (low, high)) if one else ():
         spelled = str(plain(chosen))
         if positive == chosen or str(positive) == spelled:
             return chosen, other

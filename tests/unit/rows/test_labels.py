@@ -158,3 +158,9 @@ def test_rows_of_several_labels_are_refused(labels):
 def test_a_positive_that_is_no_label_is_refused(refused, positive):
     with refused("but the labels are 0 and 1: name one of these."):
         read_labels([0, 1], positive)
+
+
+@pytest.mark.parametrize("positive", [np.array([1, 0]), pd.Series([1, 0]), [1], pd.NA])
+def test_a_positive_that_is_no_single_label_is_refused(refused, positive):
+    with refused("but the labels are 0 and 1: name one of these."):
+        read_labels([0, 1, 1], positive)

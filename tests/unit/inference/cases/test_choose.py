@@ -159,6 +159,12 @@ def test_a_changed_record_is_refused(scores, tmp_path, change, message):
         eo.Cases.read(path)
 
 
+@pytest.mark.parametrize("use", [lambda cases: cases.save(None), lambda cases: cases.read(3)])
+def test_what_is_no_path_is_refused(scores, use):
+    with pytest.raises(eo.InputError, match=r"^path is (None|3): give the name of a file\.$"):
+        use(eo.choose_cases(scores))
+
+
 def test_other_scores_are_refused(scores):
     cases = eo.choose_cases(scores)
     with pytest.raises(eo.InputError, match="these are not the scores that the cases were drawn"):
