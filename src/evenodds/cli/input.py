@@ -448,7 +448,7 @@ def audit_file(
         if rows.strata is not None:
             names = np.unique(rows.strata)
             options["strata"] = rows.strata[rows.audited]
-            counts = {name: _counted(rows, rows.strata == name) for name in names}
+            counts = {name: _counted(rows, rows.strata == name, "stratum") for name in names}
         elif counts is None and sampled_by == "given":
             counts = _counted(rows)
         options |= {"sampled_by": sampled_by, "groups": rows.groups or None}
@@ -462,7 +462,9 @@ def audit_file(
             )
         by_annotator = None
         if sampled_by == "given":
-            by_annotator = {name: _counted(rows, who == name) for name in np.unique(who)}
+            by_annotator = {
+                name: _counted(rows, who == name, "annotator") for name in np.unique(who)
+            }
         options |= {"sampled_by": sampled_by, "given_counts": by_annotator}
         result = annotator_audit(rows.true, given, who[rows.audited], **options)
     notes = *rows.doubts, *audit_notes(rows, sampled_by)
@@ -503,8 +505,15 @@ def _audit_cases(rows: AuditFile, path: Path, **options: Any) -> AuditTestResult
     )
 
 
-def _counted(rows: AuditFile, chosen: NDArray[np.bool_] | None = None) -> dict[Any, int]:
-    """Return how many rows have each given label."""
+def _counted(
+    rows: AuditFile, chosen: NDArray[np.bool_] | None = None, of_each: str = ""
+) -> dict[Any, int]:
+    """Return how many rows have each given label, of those chosen for a stratum or the like."""
+    if rows.n_unaudited == 0 and chosen is not None:
+        raise InputError(
+            "DATA has no rows that were not audited (an empty true label), but those of each "
+            f"{of_each} are counted in it: give DATA with all rows."
+        )
     if rows.n_unaudited == 0:
         raise InputError(
             "--given-counts is missing: rows audited by given label say nothing of how many rows "

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.inference.audit.as_evidence import Audit
+from evenodds.inference.audit.as_evidence import Audit, check_words
 from evenodds.inference.boundary import Boundary, Joint, NoiseAware
 from evenodds.inference.local import Local
 from evenodds.inference.method import Known, Method, MethodName, ignored_check
@@ -230,6 +230,8 @@ def run_on_rows(
     check_rarer_label(rows)
     if isinstance(settings, NoiseAware):
         check_columns(rows, settings.name)
+    if known.audit is not None:
+        check_words(known.audit, rows)
     if known.anchors is None:
         return settings.run(rows, known, alternative)
     anchors = known.anchors.beside(rows)

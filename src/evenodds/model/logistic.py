@@ -199,6 +199,30 @@ def refuse_separation(rows: Rows) -> None:
         )
 
 
+class _Heaviest:
+    """The largest weight of a row."""
+
+    on_device = True
+    weight = 0.0
+
+    def add(self, block: Block) -> None:
+        self.weight = max(self.weight, float(counts_of(block).max()))
+
+    def merge(self, other: Self) -> None:
+        self.weight = max(self.weight, other.weight)
+
+
+def refuse_one_heavy_row(rows: Rows) -> None:
+    """Refuse a row that outweighs all others, by which nothing else is seen."""
+    largest = rows.sum_over_rows(_Heaviest()).weight
+    others = rows.total_weight - largest
+    if largest > others:
+        raise InputError(
+            f"one row has the weight {largest:g} and all others together {others:g}, so that they "
+            "count for nothing: a weight is how many rows a row stands for, so check it."
+        )
+
+
 def _separating_direction(rows: Rows, frame: Frame) -> FloatArray | None:
     """Return coefficients that never disagree with the labels, or None."""
     from scipy.optimize import linprog
@@ -596,6 +620,7 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
     if not optimum.converged or optimum.n_iterations > SUSPICIOUSLY_MANY_ITERATIONS:
         refuse_separation(rows)
     if not optimum.converged:
+        refuse_one_heavy_row(rows)
         raise ConvergenceError(
             f"the fit stopped after {optimum.n_iterations} iterations because "
             f"{optimum.reason}: the labels are almost separated. Remove columns, or collect "

@@ -199,6 +199,16 @@ def test_a_plan_in_json(command):
             "--given-counts is for all rows together: with --annotator, give DATA",
         ),
         (
+            f"audit {{f}}/audit.csv {COLUMNS} --stratum who",
+            "DATA has no rows that were not audited (an empty true label), but those of each "
+            "stratum are counted in it: give DATA with all rows.",
+        ),
+        (
+            f"audit {{f}}/audit.csv {COLUMNS} --annotator who --sampled-by given",
+            "DATA has no rows that were not audited (an empty true label), but those of each "
+            "annotator are counted in it: give DATA with all rows.",
+        ),
+        (
             f"audit {{f}}/empty.csv {COLUMNS}",
             "column 'truth' is empty: no row was audited.",
         ),
@@ -313,10 +323,13 @@ def test_rows_of_the_data_may_be_audited(command, beside, looked_up, drawn):
             "--true label",
             "column 'label' is named as the label and as the one that holds true labels",
         ),
+        ("--true other", "audit has the true label 'sick' but the labels of"),
     ],
 )
 def test_audited_rows_that_cannot_be_used_are_refused(command, beside, looked_up, options, message):
-    line = f"test {beside}/looked_up.csv --label label {options}".format(f=beside)
+    looked_up[0].assign(other="sick", truth=looked_up[0]["label"]).to_csv(beside / "other.csv")
+    name = "other.csv" if "other" in options else "looked_up.csv"
+    line = f"test {beside}/{name} --label label --features a,b {options}".format(f=beside)
     done = command(line)
     assert done.exit_code == 2
     assert message in done.stderr
@@ -501,11 +514,15 @@ def test_told_counts_are_corrected_too(folder, command):
     ("options", "message"),
     [
         ("--gate reject", "--gate goes with the test, and --corrected-share makes none"),
+        ("--margin 0.1", "--margin goes with the test, and --corrected-share makes none"),
+        (
+            "--alternative less",
+            "--alternative goes with the test, and --corrected-share makes none",
+        ),
     ],
 )
-def test_a_share_goes_without_gates(folder, command, options, message):
-    data = "" if "--plan" in options else f"{folder}/all.csv {COLUMNS}"
-    done = command(f"audit {data} --corrected-share {options}")
+def test_a_share_goes_without_what_a_test_asks(folder, command, options, message):
+    done = command(f"audit {folder}/all.csv {COLUMNS} --corrected-share {options}")
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
 
