@@ -53,7 +53,7 @@ from evenodds.rows.anchor_points import (
 from evenodds.rows.base import Rows
 from evenodds.rows.dask_sums import workers
 from evenodds.rows.formula_syntax import FormulaText
-from evenodds.rows.open_table import open_table
+from evenodds.rows.open_table import PACKED, open_table
 from evenodds.rows.read import ClassRows, read_data
 from evenodds.rows.tables import Table, as_numpy, filtered, is_missing_in, kind_of, plain_array
 from evenodds.validation import check_column, counted, join_quoted
@@ -276,7 +276,6 @@ def _has_one_truth_each(numbers: NDArray[np.int64], true: NDArray[Any]) -> bool:
     return bool(by_chance < np.log(BY_CHANCE))
 
 
-PACKED = (".gz", ".bz2", ".xz", ".zip")
 # Longer counts are slips of the key; Python itself stops reading at 4,300 digits.
 MOST_DIGITS = 100
 

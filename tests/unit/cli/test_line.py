@@ -337,14 +337,22 @@ def test_a_draw_that_is_not_beside_the_sheet_must_be_named(filled, line, world, 
     [
         ("[" * 100_000, "nested too deeply"),
         ('{"rows": ' + "9" * 5000 + "}", "a number of thousands of digits"),
+        ("rows", "odd.json cannot be read as cases: it is no JSON from line 1, column 1 on."),
+        ("rows".encode("utf-16"), "odd.json cannot be read as cases: it is no text in UTF-8."),
     ],
 )
 def test_json_that_python_cannot_read_gets_one_sentence(filled, line, tmp_path, content, what):
     path = tmp_path / "odd.json"
-    path.write_text(content)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     found = line(filled(), "--cases", path)
     assert (found.exit_code, what in " ".join(found.stderr.split())) == (2, True)
     assert line(path).exit_code == 2
+
+
+def test_a_draw_that_an_editor_gave_a_mark_of_its_encoding_is_read(filled, line, tmp_path):
+    expected = line(filled()).stdout
+    (tmp_path / "filled.json").write_text((tmp_path / "filled.json").read_text(), "utf-8-sig")
+    assert line(tmp_path / "filled.csv").stdout == expected
 
 
 def test_the_draw_is_no_file_of_answers(line, world, sheet):

@@ -44,6 +44,17 @@ def test_a_file_of_no_table(says, anchors, tmp_path):
     says(text, "test", tmp_path / "rows.sav", "--label y", anchors)
 
 
+def test_a_compressed_file(says, anchors, tmp_path):
+    text = "rows.csv.gz is compressed: unpack it first."
+    says(text, "test", tmp_path / "rows.csv.gz", "--label y", anchors)
+
+
+def test_a_header_in_another_encoding(says, anchors, tmp_path):
+    (tmp_path / "rows.csv").write_bytes("märker,y\n1,0\n2,1\n".encode("latin-1"))
+    text = "the header of {}/rows.csv holds text that is not UTF-8: save the file with that encod"
+    says(text.format(tmp_path), "test", tmp_path / "rows.csv", "--label y", anchors)
+
+
 def test_a_file_that_is_not_there(says, anchors, tmp_path):
     says("there is no file ", "test", tmp_path / "rows.csv", "--label y", anchors)
 
@@ -56,9 +67,8 @@ def test_a_folder_in_place_of_a_file(says, anchors, tmp_path):
 
 def test_an_empty_file(says, anchors, tmp_path):
     (tmp_path / "rows.csv").touch()
-    says(
-        "rows.csv cannot be read as csv: Empty", "test", tmp_path / "rows.csv", "--label y", anchors
-    )
+    text = "rows.csv is empty: give a table with a header and rows."
+    says(text, "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
 def test_a_header_without_rows(says, anchors, tmp_path):

@@ -201,9 +201,13 @@ def read_json(path: str | Path, what: str) -> Any:
     """Return what a file of JSON holds; `what` it should be is for the message."""
     file = as_path(path)
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        reason = str(error)
+        return json.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        reason = f"{error.strerror}."
+    except UnicodeDecodeError:
+        reason = "it is no text in UTF-8."
+    except json.JSONDecodeError as error:
+        reason = f"it is no JSON from line {error.lineno}, column {error.colno} on."
     except RecursionError:
         reason = "its lists are nested too deeply."
     except ValueError:  # of Python's limit on whole numbers
