@@ -354,7 +354,7 @@ def read_audit_file(
             raise InputError(
                 f"column {name!r} has {counted(count, 'missing value')}, the first "
                 f"in row {int(np.argmax(missing)) + 1} of {' and '.join(sources)}, counted from 1: "
-                "fill or drop them."
+                f"fill or drop {'it' if count == 1 else 'them'}."
             )
     truth = as_numpy(filtered(columns[true], audited))
     grouped = tuple(as_numpy(filtered(columns[name], audited)) for name in groups)

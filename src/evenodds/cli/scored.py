@@ -1,7 +1,7 @@
 """Scores and answers along them: files of scores made and read, and answers tested."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -511,55 +511,32 @@ def judge_answers(
         raise InputError("these cases are of two classes: give their scores.")
     result: Judged
     plain = read.weights is None and read.groups is None
-    with naming_options():
-        if judged.kind == "looked-up" and plain:
-            if shared_tolerance:
-                raise InputError(
-                    "--shared-tolerance is for stated probabilities: what was looked up does not "
-                    "lean. Leave it out."
-                )
-            result = _looked_up(read, judged, alternative)
-        elif judged.looks:
+    if judged.kind == "looked-up" and plain:
+        if shared_tolerance:
             raise InputError(
-                "--weight and --group do not go with answers that are read at planned looks: leave "
-                "them out."
+                "--shared-tolerance is for stated probabilities: what was looked up does not "
+                "lean. Leave it out."
             )
-        else:
-            result = line_test(
-                read.scores,
-                read.labels,
-                judged.cases,
-                judged.stated,
-                answers=judged.kind,
-                positive=read.positive,
-                alternative=alternative,
-                shared_tolerance=shared_tolerance,
-                sample_weight=read.weights,
-                groups=read.groups,
-            )
+        result = _looked_up(read, judged, alternative)
+    elif judged.looks:
+        raise InputError(
+            "--weight and --group do not go with answers that are read at planned looks: leave "
+            "them out."
+        )
+    else:
+        result = line_test(
+            read.scores,
+            read.labels,
+            judged.cases,
+            judged.stated,
+            answers=judged.kind,
+            positive=read.positive,
+            alternative=alternative,
+            shared_tolerance=shared_tolerance,
+            sample_weight=read.weights,
+            groups=read.groups,
+        )
     return replace(result, diagnostics=(*result.diagnostics, *_notes(judged)))
-
-
-# What Python calls by another name than an option.
-NAMES = {
-    "answers='probability'": "--kind probability",
-    "answers='looked-up'": "--kind looked-up",
-    "sample_weight": "--weight",
-    "groups": "--group",
-    "shared_tolerance": "--shared-tolerance",
-}
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Have messages name the options of the command line."""
-    try:
-        yield
-    except InputError as error:
-        said = str(error)
-        for name, option_name in NAMES.items():
-            said = said.replace(name, option_name)
-        raise type(error)(said) from None
 
 
 def _looked_up(

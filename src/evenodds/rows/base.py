@@ -382,8 +382,10 @@ def missing_places(block: Block) -> tuple[int, int, list[tuple[int, int]]]:
 
 def refuse_missing(rows: Rows) -> None:
     """Raise with the count and the first place, if any value is missing or infinite."""
-    seen, advice = rows.as_read(), f"drop or fill them before testing{rows.advice_on_missing}"
+    seen = rows.as_read()
     n_missing, n_infinite, places = seen.totals(missing_places)
+    them = "it" if n_missing + n_infinite == 1 else "them"
+    advice = f"drop or fill {them} before testing{rows.advice_on_missing}"
     if not places and seen is not rows:
         seen = rows
         n_missing, n_infinite, places = rows.unheld().totals(missing_places)

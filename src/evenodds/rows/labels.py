@@ -223,7 +223,7 @@ def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     count, first = int(missing.sum()), int(np.argmax(missing))
     raise InputError(
         f"{name} has {counted(count, 'missing value')}, the first in row {first}: "
-        "drop the rows without a label."
+        "drop the rows without one."
     )
 
 

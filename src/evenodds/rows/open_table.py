@@ -605,10 +605,9 @@ def with_wider_types(
 def header_of(files: Sequence[TextFile], choose: Choice) -> tuple[tuple[str, ...], list[str]]:
     """Return the names of all columns, which all files must have, and those that are needed."""
     headers = [file.names() for file in files]
-    columns = list(choose(headers[0]))
     for file, header in zip(files, headers, strict=True):
         refuse_other_columns(headers[0], header, files[0].name, file.name)
-    return headers[0], columns
+    return headers[0], list(choose(headers[0]))
 
 
 def _parsed(

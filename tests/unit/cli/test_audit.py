@@ -215,7 +215,7 @@ def test_a_plan_in_json(command):
         (
             f"audit {{f}}/holes.csv {COLUMNS}",
             "column 'label' has 1 missing value, the first in row 2 of {f}/holes.csv, counted from "
-            "1: fill or drop them.",
+            "1: fill or drop it.",
         ),
         (f"audit {{f}}/audit.csv {COLUMNS} --alpha 0.1", "no such option: --alpha"),
         (
@@ -227,7 +227,7 @@ def test_a_plan_in_json(command):
             "answers.csv has no column 'pair'",
         ),
         ("audit plan", "missing option '--alpha'"),
-        ("audit plan --alpha 0.1 --beta 0.2", "prior is needed with sampled_by='random'"),
+        ("audit plan --alpha 0.1 --beta 0.2", "prior is needed with --sampled-by random"),
         (
             "audit plan --alpha 0.1 --beta 0.2 --scores label",
             "--scores label is no file of scores (.parquet, .csv, .npy): for a column, name the "
