@@ -125,7 +125,7 @@ def naming_options(said: str, offered: Iterable[inspect.Parameter], told: Iterab
     for one in offered:
         about = getattr(one.annotation, "__metadata__", ())
         places = [part.metavar for part in about if isinstance(part, typer.models.ArgumentInfo)]
-        option = places[0] if places else f"--{one.name.replace('_', '-')}"
+        option = (places and places[0]) or f"--{one.name.replace('_', '-')}"
         for name in (one.name, f"n_{one.name}", RENAMED.get(one.name, one.name)):
             shown[name] = option
     if not shown:

@@ -111,7 +111,8 @@ def as_labels(values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values, dtype=object)  # else nan would become the word 'nan'
     if array.dtype.kind in "mM":
         # Dates are as good as any two labels, and where there is none a label is missing.
-        array = np.where(np.isnat(array), None, array.astype(str).astype(object))
+        none, array = np.isnat(array), array.astype(str).astype(object)
+        array[none] = None
     return array
 
 

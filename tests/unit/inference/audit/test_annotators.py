@@ -113,7 +113,7 @@ def test_by_given_class_each_annotator_has_counts(columns):
         ),
         (
             {"annotators": [None] * 750},
-            r"^annotators has 750 missing values, the first in row 0: drop the rows without a",
+            r"^annotators has 750 missing values, the first in row 0: drop the rows without one",
         ),
         (
             {"annotators": np.arange(750)},
