@@ -36,7 +36,6 @@ from evenodds.model.sums import (
     ColumnMoments,
     Information,
     Moments,
-    Ranges,
     Scaling,
     Score,
     ShiftedCurve,
@@ -44,14 +43,16 @@ from evenodds.model.sums import (
     WeightedGram,
     counts_of,
     error_in_single,
+    first_constant,
     positive_inverse,
     probabilities,
+    refuse_one_heavy_row,
+    refuse_overflow,
     shifted,
-    small_spread,
     weigh,
     without_chance,
 )
-from evenodds.rows.base import Block, Rows, Span, refuse_missing, sampling_step
+from evenodds.rows.base import Block, Rows, Span, sampling_step
 from evenodds.rows.read import read_data
 from evenodds.rows.table_rows import Missing
 from evenodds.validation import FloatArray, check_choice
@@ -199,30 +200,6 @@ def refuse_separation(rows: Rows) -> None:
         )
 
 
-class _Heaviest:
-    """The largest weight of a row."""
-
-    on_device = True
-    weight = 0.0
-
-    def add(self, block: Block) -> None:
-        self.weight = max(self.weight, float(counts_of(block).max()))
-
-    def merge(self, other: Self) -> None:
-        self.weight = max(self.weight, other.weight)
-
-
-def refuse_one_heavy_row(rows: Rows) -> None:
-    """Refuse a row that outweighs all others, by which nothing else is seen."""
-    largest = rows.sum_over_rows(_Heaviest()).weight
-    others = rows.total_weight - largest
-    if largest > others:
-        raise InputError(
-            f"one row has the weight {largest:g} and all others together {others:g}, so that they "
-            "count for nothing: a weight is how many rows a row stands for, so check it."
-        )
-
-
 def _separating_direction(rows: Rows, frame: Frame) -> FloatArray | None:
     """Return coefficients that never disagree with the labels, or None."""
     from scipy.optimize import linprog
@@ -253,9 +230,8 @@ def _counted(block: Block) -> NDArray[np.bool_]:
 
 # Share of a column's variance not explained by the others below which it counts as a repeat.
 REPEATED = 1e-13
-# A constant column's spread is rounding only, far below this share of its mean. Where it is less
-# than the other its square loses digits.
-CONSTANT, LEAST_SPREAD = 1e-14, 1e-150
+# A constant column's spread is rounding only, far below this share of its mean.
+CONSTANT = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,31 +308,14 @@ def _measured(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments]:
 def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None) -> None:
     """Raise RankError where a column is constant or repeats others."""
     means = moments.means if shift is None else moments.means + shift
-    flat = moments.spreads <= np.maximum(CONSTANT * np.abs(means), LEAST_SPREAD)
+    flat = moments.spreads <= CONSTANT * np.abs(means)
     if flat.any():
-        refuse_small_spreads(rows, flat)
-        column = int(np.argmax(flat))
+        column = first_constant(rows, flat)
         raise RankError(
             f"{rows.column(column)} of {rows.called} is constant (always {means[column]:g}): "
             "the intercept is added for you, so remove it."
         )
     refuse_combinations(rows, moments.products)
-
-
-def refuse_small_spreads(rows: Rows, flat: NDArray[np.bool_]) -> None:
-    """Raise RankError where columns that look constant vary, but by less than sums can tell."""
-    ranges = rows.sum_over_rows(Ranges(rows.n_features))
-    for column in np.flatnonzero(flat & (ranges.low < ranges.high)).tolist():
-        called = f"{rows.column(column)} of {rows.called}"
-        raise small_spread(called, ranges.low[column], ranges.high[column])
-
-
-def refuse_overflow(rows: Rows) -> None:
-    """Refuse columns whose sums of squares are not finite, as values are missing or too large."""
-    refuse_missing(rows)
-    raise InputError(
-        f"{rows.called} has values so large that their squares overflow: rescale its columns."
-    )
 
 
 def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError, RankError
-from evenodds.model.sums import small_spread
-from evenodds.rows.base import IntArray, name_column
+from evenodds.rows.base import IntArray, name_column, small_spread
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import ConvergenceError, EvenoddsWarning, InputError, MissingExtraError
-from evenodds.model.logistic import LEAST_SPREAD, refuse_overflow, refuse_small_spreads
 from evenodds.model.penalties import (
     Choice,
     Division,
@@ -27,7 +26,15 @@ from evenodds.model.penalties import (
     choose_penalties,
     hold,
 )
-from evenodds.model.sums import Sums, counts_of, pieces, weigh
+from evenodds.model.sums import (
+    LEAST_SPREAD,
+    Sums,
+    counts_of,
+    first_constant,
+    pieces,
+    refuse_overflow,
+    weigh,
+)
 from evenodds.rows.base import (
     Block,
     Rows,
@@ -234,7 +241,7 @@ def ridge_scores(rows: Rows, folds: Folds, progress: Progress | None = None) -> 
         moments = rows.sum_over_rows(_Moments(first.sums / first.weight))
     scale, constant = moments.scale()
     if len(constant):
-        refuse_small_spreads(rows, np.isin(np.arange(rows.n_features), constant))
+        first_constant(rows, np.isin(np.arange(rows.n_features), constant))
         warnings.warn(
             f"{rows.columns(constant.tolist())} of {rows.called} never vary, so they tell nothing "
             "of the labels: leave them out."

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenodds.errors import InputError
+from evenodds.errors import InputError, RankError
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -398,4 +398,12 @@ def refuse_missing(rows: Rows) -> None:
     raise InputError(
         f"{rows.called} has {' and '.join(counts)} value{plural}, the first in "
         f"{seen.place(*min(places))}: {advice}."
+    )
+
+
+def small_spread(called: str, low: float, high: float) -> RankError:
+    """Return what is wrong with a column whose values differ by rounding, or by next to nothing."""
+    return RankError(
+        f"{called} varies too little to compute with (from {float(low)!r} to {float(high)!r}): "
+        "subtract a constant, or rescale it."
     )
