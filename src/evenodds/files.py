@@ -24,6 +24,14 @@ COPIES, UNFINISHED = "evenodds-copy-", ".evenodds-"
 TEXT: Any = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
 
 
+def as_path(path: Any) -> Path:
+    """Return a path, refusing what is none."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputError(f"path is {path!r}: give the name of a file.") from None
+
+
 def check_writable(path: Path) -> None:
     """Refuse, before any work is done, a file that cannot be written."""
     with _telling(path):
@@ -32,7 +40,9 @@ def check_writable(path: Path) -> None:
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
         place = Path(os.path.realpath(path))
-        if place.is_dir() or not place.parent.is_dir():
+        if place.is_dir():
+            raise InputError(f"{path} cannot be written, it is a folder: name a file in it.")
+        if not place.parent.is_dir():
             raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
         if place.exists():
             os.close(os.open(place, os.O_WRONLY | os.O_APPEND))

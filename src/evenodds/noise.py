@@ -60,10 +60,19 @@ class ClassConditionalNoise:
         """Share of positive labels when the share of true positives is `prior`."""
         return float(self.noisy_posterior(check_between(prior, "prior", 0, 1)))
 
-    def flip(self, labels: ArrayLike, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Return noisy copies of 0/1 `labels`, each flipped at its class's rate."""
+    def flip(self, labels: ArrayLike, rng: np.random.Generator | int) -> NDArray[np.int8]:
+        """Return noisy copies of 0/1 `labels`, each flipped at its class's rate.
+
+        `rng` is a generator, or the seed of one.
+        """
         positive = check_zero_one(labels)
-        flipped = rng.random(positive.shape) < np.where(positive, self.alpha, self.beta)
+        try:
+            draws = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"rng is {rng!r}: give a seed, or numpy.random.default_rng(seed)."
+            ) from None
+        flipped = draws.random(positive.shape) < np.where(positive, self.alpha, self.beta)
         return np.asarray(positive ^ flipped, dtype=np.int8)
 
 

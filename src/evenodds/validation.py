@@ -121,9 +121,17 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
         if len(shown) > LONGEST_SHOWN and isinstance(value, str):
             shown = f"{shown[:LONGEST_SHOWN]}..."
         elif "\n" in shown or len(shown) > LONGEST_SHOWN:
-            shown = f"a {type(value).__name__}"
+            shown = kind_of_value(value)
         raise InputError(f"{name} is {shown} but must be one of {join_quoted(options, 'or')}.")
     return str(value)
+
+
+def kind_of_value(value: Any) -> str:
+    """Return what a value is, as ``an int``, ``a dict`` or ``None``."""
+    name = type(value).__name__
+    if value is None:
+        return "None"
+    return f"{'an' if name[0] in 'aeiouAEIOU' or name == 'ndarray' else 'a'} {name}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -177,8 +185,10 @@ def check_vector(
         )
     if not np.isfinite(vector).all():
         place = int(np.flatnonzero(~np.isfinite(vector))[0])
-        number = place + (of_what == "anchor")  # rows of arrays are counted from 0, anchors from 1
-        raise InputError(f"{name} is {vector[place]} at {of_what} {number}: give finite numbers.")
+        raise InputError(
+            f"{name} is {vector[place]} at {of_what} {place + 1:,} of {length:,}: give finite "
+            "numbers."
+        )
     return vector
 
 

@@ -57,7 +57,7 @@ def test_impossible_statements_are_refused(refused, settings, message):
             {"posterior": "half"},
             "posterior must hold numbers: give one value, or one value for each anchor.",
         ),
-        ({"tolerance": [0, np.nan, 0]}, "tolerance is nan at anchor 2: give finite numbers."),
+        ({"tolerance": [0, np.nan, 0]}, "tolerance is nan at anchor 2 of 3: give finite numbers."),
         ({"shared_tolerance": 0.5}, "shared_tolerance is 0.5 but must be at least 0 and below 0.5"),
         ({"shared_tolerance": [0.1]}, "shared_tolerance is [0.1] but must be a number."),
     ],

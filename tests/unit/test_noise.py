@@ -106,6 +106,18 @@ def test_the_same_seed_flips_the_same_labels():
     assert (first == second).all()
 
 
+def test_a_seed_flips_like_its_generator():
+    labels = np.tile([0, 1], 500)
+    noise = UniformNoise(0.4)
+    assert (noise.flip(labels, 3) == noise.flip(labels, np.random.default_rng(3))).all()
+
+
+@pytest.mark.parametrize("rng", ["3", -1, 0.5])
+def test_what_is_no_seed_is_refused(refused, rng):
+    with refused(f"rng is {rng!r}: give a seed, or numpy.random.default_rng(seed)."):
+        UniformNoise(0.4).flip([0, 1], rng)
+
+
 def test_flipping_leaves_the_labels_it_was_given():
     labels = np.ones(1000)
     ClassConditionalNoise(0.9, 0).flip(labels, np.random.default_rng(5))

@@ -12,6 +12,7 @@ from evenodds.validation import (
     check_workers,
     counted,
     join_quoted,
+    kind_of_value,
     near_misses,
     signed,
 )
@@ -68,7 +69,7 @@ def test_a_whole_float_is_a_count():
 
 
 def test_a_wrong_choice_is_answered_with_all_choices(refused):
-    with refused("kind is a ndarray but must be one of 'x' or 'y'."):
+    with refused("kind is an ndarray but must be one of 'x' or 'y'."):
         check_choice(np.eye(3), "kind", ("x", "y"))
     with refused("kind is 'z' but must be one of 'x' or 'y'."):
         check_choice("z", "kind", ("x", "y"))
@@ -85,13 +86,21 @@ def test_a_vector_of_another_length_is_refused(refused):
         check_vector([1, 2], "sizes", 3, "anchor")
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, "None"), (3, "an int"), ("a", "a str"), (np.zeros(2), "an ndarray"), ({}, "a dict")],
+)
+def test_what_a_value_is_has_its_article(value, said):
+    assert kind_of_value(value) == said
+
+
 def test_a_vector_of_text_is_refused(refused):
     with refused("sizes must hold numbers: give one value, or one value for each anchor."):
         check_vector(["a", "b"], "sizes", 2, "anchor")
 
 
 def test_a_vector_with_a_hole_names_the_place(refused):
-    with refused("sizes is nan at anchor 2: give finite numbers."):
+    with refused("sizes is nan at anchor 2 of 2: give finite numbers."):
         check_vector([1, np.nan], "sizes", 2, "anchor")
 
 

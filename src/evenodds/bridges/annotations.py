@@ -307,7 +307,10 @@ def read_json(text: str, source: str, place: str = "") -> Any:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         where, what = (f"{place} of {source}", "a record of JSON") if place else (source, "JSON")
-        raise InputError(f"{where} cannot be read as {what}: {error}.") from None
+        reason = str(error)
+        if isinstance(error, json.JSONDecodeError):
+            reason = f"it is none from line {error.lineno}, column {error.colno} on"
+        raise InputError(f"{where} cannot be read as {what}: {reason}.") from None
 
 
 def read_text(path: str | Path) -> str:

@@ -22,7 +22,7 @@ from evenodds.bridges.annotations import (
     tasks_of,
 )
 from evenodds.errors import InputError
-from evenodds.files import whole_file
+from evenodds.files import as_path, whole_file
 from evenodds.inference.cases.record import Cases, check_answers
 from evenodds.validation import join_quoted
 
@@ -54,9 +54,9 @@ def write_tasks(path: str | Path, cases: Cases, rows: Sequence[Mapping[str, Any]
     ['draw', 'note', 'row', 'text']
     """
     tasks = [{"data": task} for task in tasks_of(cases, rows)]
-    with whole_file(Path(path)) as file:
+    with whole_file(as_path(path)) as file:
         file.write(json.dumps(tasks, indent=1, ensure_ascii=False))
-    return Path(path)
+    return as_path(path)
 
 
 def labelling_config(kind: str, classes: tuple[Any, Any]) -> str:

@@ -21,7 +21,7 @@ from evenodds.bridges.annotations import (
     tasks_of,
 )
 from evenodds.errors import InputError
-from evenodds.files import whole_file
+from evenodds.files import as_path, whole_file
 from evenodds.inference.cases.judged import ROW
 from evenodds.inference.cases.record import Cases, check_answers
 
@@ -74,11 +74,11 @@ def write_tasks(
     if check_answers(kind, "kind") == "probability":
         asked["label"] = f"How likely is this to be truly {positive!r}?"
         asked["options"] = [{"id": f"{step:g}", "text": f"{100 * step:g}%"} for step in STEPS]
-    with whole_file(Path(path)) as file:
+    with whole_file(as_path(path)) as file:
         for task in tasks_of(cases, rows):
             kept = {name: task[name] for name in (TEXT, ROW, "draw")}
             file.write(json.dumps({**kept, **asked}, ensure_ascii=False) + "\n")
-    return Path(path)
+    return as_path(path)
 
 
 def read(path: str | Path) -> Annotations:

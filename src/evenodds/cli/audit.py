@@ -139,9 +139,11 @@ def run_audit(
         )
     if annotator is not None and looks is not None:
         raise InputError("--looks goes with the test of all rows, not with --annotator: leave one.")
-    if corrected_share and output.gate is not None:
-        raise InputError("--gate goes with the test, and --corrected-share makes none: leave one.")
-    check_delivery(output, data)
+    if corrected_share:
+        asked: dict[str, object] = {"--gate": output.gate, "--margin": output.margin}
+        asked |= {"--alternative": None if alternative == "two-sided" else alternative}
+        refuse_given(asked, "goes with the test, and --corrected-share makes none: leave one.")
+    check_delivery(output, [*data, *([] if cases is None else [str(cases)])])
     along = stratum or scores or inclusion
     rows = read_audit_file(data, true, given, annotator, group or (), along)
     result = audit_file(

@@ -53,7 +53,7 @@ from evenodds.rows.anchor_points import (
 from evenodds.rows.base import Rows
 from evenodds.rows.dask_sums import workers
 from evenodds.rows.formula_syntax import FormulaText
-from evenodds.rows.open_table import open_table
+from evenodds.rows.open_table import PACKED, open_table
 from evenodds.rows.read import ClassRows, read_data
 from evenodds.rows.tables import Table, as_numpy, filtered, is_missing_in, kind_of, plain_array
 from evenodds.validation import check_column, counted, join_quoted
@@ -276,7 +276,6 @@ def _has_one_truth_each(numbers: NDArray[np.int64], true: NDArray[Any]) -> bool:
     return bool(by_chance < np.log(BY_CHANCE))
 
 
-PACKED = (".gz", ".bz2", ".xz", ".zip")
 # Longer counts are slips of the key; Python itself stops reading at 4,300 digits.
 MOST_DIGITS = 100
 
@@ -355,7 +354,7 @@ def read_audit_file(
             raise InputError(
                 f"column {name!r} has {counted(count, 'missing value')}, the first "
                 f"in row {int(np.argmax(missing)) + 1} of {' and '.join(sources)}, counted from 1: "
-                "fill or drop them."
+                f"fill or drop {'it' if count == 1 else 'them'}."
             )
     truth = as_numpy(filtered(columns[true], audited))
     grouped = tuple(as_numpy(filtered(columns[name], audited)) for name in groups)
@@ -448,7 +447,7 @@ def audit_file(
         if rows.strata is not None:
             names = np.unique(rows.strata)
             options["strata"] = rows.strata[rows.audited]
-            counts = {name: _counted(rows, rows.strata == name) for name in names}
+            counts = {name: _counted(rows, rows.strata == name, "stratum") for name in names}
         elif counts is None and sampled_by == "given":
             counts = _counted(rows)
         options |= {"sampled_by": sampled_by, "groups": rows.groups or None}
@@ -462,7 +461,9 @@ def audit_file(
             )
         by_annotator = None
         if sampled_by == "given":
-            by_annotator = {name: _counted(rows, who == name) for name in np.unique(who)}
+            by_annotator = {
+                name: _counted(rows, who == name, "annotator") for name in np.unique(who)
+            }
         options |= {"sampled_by": sampled_by, "given_counts": by_annotator}
         result = annotator_audit(rows.true, given, who[rows.audited], **options)
     notes = *rows.doubts, *audit_notes(rows, sampled_by)
@@ -503,8 +504,15 @@ def _audit_cases(rows: AuditFile, path: Path, **options: Any) -> AuditTestResult
     )
 
 
-def _counted(rows: AuditFile, chosen: NDArray[np.bool_] | None = None) -> dict[Any, int]:
-    """Return how many rows have each given label."""
+def _counted(
+    rows: AuditFile, chosen: NDArray[np.bool_] | None = None, of_each: str = ""
+) -> dict[Any, int]:
+    """Return how many rows have each given label, of those chosen for a stratum or the like."""
+    if rows.n_unaudited == 0 and chosen is not None:
+        raise InputError(
+            "DATA has no rows that were not audited (an empty true label), but those of each "
+            f"{of_each} are counted in it: give DATA with all rows."
+        )
     if rows.n_unaudited == 0:
         raise InputError(
             "--given-counts is missing: rows audited by given label say nothing of how many rows "

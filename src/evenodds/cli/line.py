@@ -279,8 +279,7 @@ def run_line(
     from evenodds.cli import scored
     from evenodds.cli.input import say_positive, split_names
 
-    others = [*data, str(answers), scores, *([] if cases is None else [str(cases)])]
-    check_delivery(output, others)
+    check_delivery(output, [*data, str(answers), scores, str(scored.draw_of(answers, cases))])
     judged = scored.read_page(answers, cases, kind)
     about = None if judged is None else judged.about
     read_them: Any = scored.read_scored_or_classes

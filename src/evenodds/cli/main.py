@@ -1,5 +1,6 @@
 """The command `evenodds`: one file a subcommand, loaded light so that help is quick."""
 
+import re
 import sys
 from typing import Any
 
@@ -91,6 +92,9 @@ def main(
     """Is one class flipped more often than the other? Tests for class-conditional label noise."""
 
 
+# How typer says that a number is none.
+UNREADABLE = re.compile("Input should be a valid (number|integer).*")
+NUMBERS = {"number": "number", "integer": "whole number"}
 # The exceptions of click, whichever copy of it typer brings: BadParameter is a UsageError.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -123,6 +127,7 @@ def _explain(slip: Any) -> None:
         slip.show()
         return
     said = shortened(slip.format_message()).replace("Value error, ", "").rstrip(".")
+    said = UNREADABLE.sub(lambda found: f"must be a {NUMBERS[found[1]]}", said)
     asked = "evenodds" if slip.ctx is None else slip.ctx.command_path
     named = [command.name for command in app.registered_commands]
     if slip.ctx is None and sys.argv[1:2] and sys.argv[1] in named:

@@ -72,7 +72,7 @@ def run_multiclass(
     from evenodds.inference.multiclass.multiclass_test import run_on_class_rows
     from evenodds.rows.read import read_class_rows
 
-    check_delivery(output, [*data, str(anchors)])
+    check_delivery(output, [*data, str(anchors), *([] if codes is None else [str(codes)])])
     if codes is not None and scheme != "output-codes":
         raise InputError(f"--codes goes with --scheme output-codes, but it is {scheme}.")
     rows = read_class_rows(

@@ -11,6 +11,7 @@ import inspect
 import json
 import math
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -38,6 +39,9 @@ OUR_BUG = 70
 INTERRUPTED = 130
 WIDTH = 92
 
+# What Python calls an option by another name than its own.
+RENAMED = {"weight": "sample_weight", "group": "groups", "kind": "answers"}
+
 # What stands for a sign on a terminal that has only plain letters.
 PLAIN = {"−": "-", "±": "+-", "•": "*", "…": "...", "×": "x", "≤": "<=", "½": "1/2"}
 PLAIN |= {"α": "alpha", "β": "beta", "δ": "delta"}
@@ -54,6 +58,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         from evenodds.files import sweep_copies
 
+        told = {name: value for name, value in given.items() if value is not None}
         try:
             sweep_copies()
             for name, record in records.items():
@@ -63,7 +68,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 command(**given)
             sys.stdout.flush()
         except EvenoddsError as error:
-            _fail(f"evenodds: {error}", BAD_INPUT)
+            _fail(f"evenodds: {naming_options(str(error), offered, told)}", BAD_INPUT)
         except KeyboardInterrupt:
             _fail("evenodds: interrupted.", INTERRUPTED)
         except BrokenPipeError:
@@ -108,6 +113,35 @@ def _offered(command: Callable[..., None]) -> tuple[dict[str, Any], list[inspect
                 inspect.Parameter(part.name, kind, default=default, annotation=part.type)
             )
     return records, offered
+
+
+def naming_options(said: str, offered: Iterable[inspect.Parameter], told: Iterable[str]) -> str:
+    """Have a message name options, or arguments, where it names the parameters of Python.
+
+    A name that is a word of plain language is one where the message begins with it, and the
+    option was told.
+    """
+    shown: dict[str, str] = {}
+    for one in offered:
+        about = getattr(one.annotation, "__metadata__", ())
+        places = [part.metavar for part in about if isinstance(part, typer.models.ArgumentInfo)]
+        option = (places and places[0]) or f"--{one.name.replace('_', '-')}"
+        for name in (one.name, f"n_{one.name}", RENAMED.get(one.name, one.name)):
+            shown[name] = option
+    if not shown:
+        return said
+    # As sampled_by='given', but not in a line of Python; and by names that only Python has.
+    names, long = "|".join(shown), "|".join(name for name in shown if "_" in name)
+    said = re.sub(
+        rf"(?<!\w)(?<!\w\()(?<!, )({names})='([^']*)'",
+        lambda one: f"{shown[one[1]]} {one[2]}",
+        said,
+    )
+    said = re.sub(rf"(?<![\w'\"./-])({long})(?![\w'\"(/=-]|\.\w)", lambda one: shown[one[1]], said)
+    first = re.match(r"(\w+) (?:is|has|must|holds|names|adds) ", said)
+    if first and shown.get(first[1], "").removeprefix("--") in {*told}:
+        said = shown[first[1]] + said[first.end(1) :]
+    return said
 
 
 def tell(message: str) -> None:
@@ -195,6 +229,8 @@ def check_output(path: Path, option: str, others: Iterable[str]) -> None:
     """Refuse a file that cannot be written, or that would overwrite one of `others`."""
     from evenodds.files import check_writable
 
+    if not path.name or str(path) == "-":
+        raise InputError(f"{option} {str(path)!r} is no name of a file: name one.")
     check_writable(path)
     place = os.path.realpath(path)
     if not os.path.exists(place) or os.path.isfile(place):  # a device may be written to twice
@@ -253,8 +289,11 @@ def deliver(result: Any, wanted: ShownOptions, *, name: str, failure: str | None
 def show(result: Any, sheet: "Sheet", output_format: str, **answers: Any) -> None:
     """Print a result for people, or for programs with what else was answered."""
     if output_format == "json":
-        document = {**result.to_dict(), **sheet.answers, **answers, "verdict": sheet.verdict}
-        print(json.dumps(document, indent=2, default=str))
+        from evenodds.inference.results import plain_values
+
+        beside = plain_values({**sheet.answers, **answers, "verdict": sheet.verdict})
+        document = {**result.to_dict(), **beside}
+        print(json.dumps(document, indent=2, default=str, allow_nan=False))
     else:
         show_sheet(sheet)
 

@@ -182,7 +182,7 @@ def _show_line_plan(
     data: list[str], label: str | None, scores: str, output_format: str, **asked: Any
 ) -> None:
     """Plan a line test from scores at hand."""
-    from evenodds.cli.scored import naming_options, read_scored
+    from evenodds.cli.scored import read_scored
     from evenodds.planning.line_plan import line_plan
 
     if not data or label is None:
@@ -190,8 +190,7 @@ def _show_line_plan(
     read = read_scored(data, label, scores, options.RowOptions(positive=asked.pop("positive")))
     if asked["n_cases"] is asked["power"] is None:
         asked["power"] = 0.8
-    with naming_options():
-        found = line_plan(read.scores, read.labels, positive=read.positive, **asked)
+    found = line_plan(read.scores, read.labels, positive=read.positive, **asked)
     show_plan(found, output_format)
 
 

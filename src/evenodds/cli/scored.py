@@ -1,7 +1,7 @@
 """Scores and answers along them: files of scores made and read, and answers tested."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -441,6 +441,11 @@ def read_sheet_shown(answers: Path) -> pa.Table | None:
     return None
 
 
+def draw_of(answers: Path, cases: Path | None) -> Path:
+    """Return where the draw of a table of answers is: beside it, if it is not named."""
+    return answers.parent / f"{answers.stem}.json" if cases is None else cases
+
+
 def _read_draw(answers: Path, cases: Path | None, kind: Any) -> Cases:
     """Return the draw of a table of answers or an export, which must be named or beside it."""
     if kind is None:
@@ -449,7 +454,7 @@ def _read_draw(answers: Path, cases: Path | None, kind: Any) -> Cases:
             "truly positive, 'looked-up' where it is the truth. Guesses of yes or no are neither."
         )
     is_export = answers.suffix.lower() in (".json", ".jsonl")
-    draw = answers.parent / f"{answers.stem}.json" if cases is None else cases
+    draw = draw_of(answers, cases)
     if cases is None and (is_export or not draw.is_file()):
         raise InputError(
             f"--cases is missing: name the draw that {answers} was made from, as evenodds cases or "
@@ -462,7 +467,7 @@ def refuse_other_options(about: Any, answers: Path, **wished: str | None) -> Non
     """Refuse a label, a class or weights that the answers are not about."""
     for wish, now in wished.items():
         then = getattr(about, wish)
-        if now != then and not (wish == "positive" and now is None):
+        if (now or None) != (then or None) and not (wish == "positive" and now is None):
             started = f"--{wish} {then}" if then else f"no --{wish}"
             raise InputError(
                 f"{answers} was made with {started}, not {now or 'without'}: give the same here."
@@ -472,7 +477,13 @@ def refuse_other_options(about: Any, answers: Path, **wished: str | None) -> Non
 def refuse_other_data(
     read: ScoredRows | ClassesScored, about: Any, judged: JudgedCases, answers: Path
 ) -> None:
-    """Refuse rows that are not those that experts were shown."""
+    """Refuse rows, or classes, that are not those that experts were shown."""
+    classes, asked = tuple(map(str, read.names)), about.classes or (about.negative, about.positive)
+    if classes != asked:
+        raise InputError(
+            f"{answers} holds answers about {join_quoted(asked)} but the labels of {read.name} are "
+            f"{join_quoted(classes)}: give the data that experts were shown."
+        )
     rows = tuple(judged.cases.rows.tolist())
     if judged.cases.n_rows == read.table.num_rows:
         table = read.table.select([*about.shown, about.label])
@@ -500,55 +511,32 @@ def judge_answers(
         raise InputError("these cases are of two classes: give their scores.")
     result: Judged
     plain = read.weights is None and read.groups is None
-    with naming_options():
-        if judged.kind == "looked-up" and plain:
-            if shared_tolerance:
-                raise InputError(
-                    "--shared-tolerance is for stated probabilities: what was looked up does not "
-                    "lean. Leave it out."
-                )
-            result = _looked_up(read, judged, alternative)
-        elif judged.looks:
+    if judged.kind == "looked-up" and plain:
+        if shared_tolerance:
             raise InputError(
-                "--weight and --group do not go with answers that are read at planned looks: leave "
-                "them out."
+                "--shared-tolerance is for stated probabilities: what was looked up does not "
+                "lean. Leave it out."
             )
-        else:
-            result = line_test(
-                read.scores,
-                read.labels,
-                judged.cases,
-                judged.stated,
-                answers=judged.kind,
-                positive=read.positive,
-                alternative=alternative,
-                shared_tolerance=shared_tolerance,
-                sample_weight=read.weights,
-                groups=read.groups,
-            )
+        result = _looked_up(read, judged, alternative)
+    elif judged.looks:
+        raise InputError(
+            "--weight and --group do not go with answers that are read at planned looks: leave "
+            "them out."
+        )
+    else:
+        result = line_test(
+            read.scores,
+            read.labels,
+            judged.cases,
+            judged.stated,
+            answers=judged.kind,
+            positive=read.positive,
+            alternative=alternative,
+            shared_tolerance=shared_tolerance,
+            sample_weight=read.weights,
+            groups=read.groups,
+        )
     return replace(result, diagnostics=(*result.diagnostics, *_notes(judged)))
-
-
-# What Python calls by another name than an option.
-NAMES = {
-    "answers='probability'": "--kind probability",
-    "answers='looked-up'": "--kind looked-up",
-    "sample_weight": "--weight",
-    "groups": "--group",
-    "shared_tolerance": "--shared-tolerance",
-}
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Have messages name the options of the command line."""
-    try:
-        yield
-    except InputError as error:
-        said = str(error)
-        for name, option_name in NAMES.items():
-            said = said.replace(name, option_name)
-        raise type(error)(said) from None
 
 
 def _looked_up(

@@ -121,6 +121,8 @@ def run_test(
             "boundary."
         )
     if flips is not None:
+        if flips.suffix.lower() not in ("", ".csv"):
+            raise InputError(f"--flips {flips} must end in '.csv'.")
         check_output(flips, "--flips", read)
     with (
         data_and_anchors(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from evenodds.anchors import Anchors
 from evenodds.errors import AnchorError, InputError
-from evenodds.inference.audit.as_evidence import Audit
+from evenodds.inference.audit.as_evidence import Audit, check_words
 from evenodds.inference.boundary import Boundary, Joint, NoiseAware
 from evenodds.inference.local import Local
 from evenodds.inference.method import Known, Method, MethodName, ignored_check
@@ -21,7 +21,7 @@ from evenodds.rows.base import Rows
 from evenodds.rows.memory import as_frame
 from evenodds.rows.read import ClassRows, is_path, read_data
 from evenodds.rows.table_rows import Missing
-from evenodds.validation import FloatArray, join_quoted
+from evenodds.validation import FloatArray, join_quoted, kind_of_value
 
 # Columns a row from which noisy curves turn into steps: any number of them, and many.
 ANY_SHARE = 0.04
@@ -230,6 +230,8 @@ def run_on_rows(
     check_rarer_label(rows)
     if isinstance(settings, NoiseAware):
         check_columns(rows, settings.name)
+    if known.audit is not None:
+        check_words(known.audit, rows)
     if known.anchors is None:
         return settings.run(rows, known, alternative)
     anchors = known.anchors.beside(rows)
@@ -259,7 +261,7 @@ def read_anchors(anchors: Any) -> Anchors | None:
         stated = {name: frame[name].to_numpy() for name in STATED if name in frame.columns}
         return Anchors(frame.drop([*stated]).to_native(), **stated)
     raise AnchorError(
-        f"anchors is a {type(anchors).__name__}: wrap the points as evenodds.Anchors(points)."
+        f"anchors is {kind_of_value(anchors)}: wrap the points as evenodds.Anchors(points)."
     )
 
 
@@ -267,7 +269,7 @@ def _read_audit(audit: Any) -> Audit | None:
     """Refuse what is no audit."""
     if audit is not None and not isinstance(audit, Audit):
         raise InputError(
-            f"audit is a {type(audit).__name__}: wrap the labels as evenodds.Audit(true, given)."
+            f"audit is {kind_of_value(audit)}: wrap the labels as evenodds.Audit(true, given)."
         )
     return audit
 

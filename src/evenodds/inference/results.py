@@ -45,7 +45,7 @@ class Result:
         told: dict[str, Any] = {"schema_version": self._schema}
         for name in (*self._derived, *_field_types(type(self))):
             value = getattr(self, name)
-            told[name] = value.to_dict() if isinstance(value, Result) else _plain(value)
+            told[name] = value.to_dict() if isinstance(value, Result) else plain_values(value)
         return told
 
     @classmethod
@@ -175,19 +175,19 @@ def _field_types(record: Any) -> dict[str, Any]:
     return {part.name: part.type for part in fields(record)}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold: records as dicts, nan as None."""
+def plain_values(value: Any) -> Any:
+    """Return what JSON can hold: records as dicts, nan and infinite numbers as None."""
     if is_dataclass(value):
-        return {name: _plain(getattr(value, name)) for name in _field_types(type(value))}
+        return {name: plain_values(getattr(value, name)) for name in _field_types(type(value))}
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_plain, value))
+        return type(value)(map(plain_values, value))
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
+        return {name: plain_values(part) for name, part in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _restored(kind: Any, value: Any) -> Any:
-    """Return a value of this type from what `_plain` made of it."""
+    """Return a value of this type from what `plain_values` made of it."""
     if isinstance(kind, UnionType):  # "something or None"
         return None if value is None else _restored(get_args(kind)[0], value)
     if isinstance(kind, type) and issubclass(kind, Result) and "schema_version" in value:

@@ -43,13 +43,16 @@ from evenodds.model.sums import (
     WeightedGram,
     counts_of,
     error_in_single,
+    first_constant,
     positive_inverse,
     probabilities,
+    refuse_one_heavy_row,
+    refuse_overflow,
     shifted,
     weigh,
     without_chance,
 )
-from evenodds.rows.base import Block, Rows, Span, refuse_missing, sampling_step
+from evenodds.rows.base import Block, Rows, Span, sampling_step
 from evenodds.rows.read import read_data
 from evenodds.rows.table_rows import Missing
 from evenodds.validation import FloatArray, check_choice
@@ -288,7 +291,7 @@ def set_up(rows: Rows) -> tuple[LogisticProblem, FloatArray]:
     InputError
         If values are missing or infinite.
     RankError
-        If a column is constant or repeats others.
+        If a column is constant, varies too little to compute with, or repeats others.
     """
     problem, start, _ = _measured(rows)
     return problem, start
@@ -305,9 +308,9 @@ def _measured(rows: Rows) -> tuple[LogisticProblem, FloatArray, ColumnMoments]:
 def refuse_repeats(rows: Rows, moments: ColumnMoments, shift: FloatArray | None) -> None:
     """Raise RankError where a column is constant or repeats others."""
     means = moments.means if shift is None else moments.means + shift
-    constant = moments.spreads <= CONSTANT * np.abs(means)
-    if constant.any():
-        column = int(np.argmax(constant))
+    flat = moments.spreads <= CONSTANT * np.abs(means)
+    if flat.any():
+        column = first_constant(rows, flat)
         raise RankError(
             f"{rows.column(column)} of {rows.called} is constant (always {means[column]:g}): "
             "the intercept is added for you, so remove it."
@@ -326,10 +329,7 @@ def measure_columns(rows: Rows) -> tuple[ColumnMoments, FloatArray | None]:
     with np.errstate(invalid="ignore", over="ignore"):
         moments = ColumnMoments.of(rows.sum_over_rows(Moments(rows.n_features)))
     if not np.isfinite(moments.products).all():
-        refuse_missing(rows)
-        raise InputError(
-            f"{rows.called} has values so large that their squares overflow: rescale its columns."
-        )
+        refuse_overflow(rows)
     far = np.abs(moments.means) > FAR_FROM_ZERO * moments.spreads
     if not far.any():
         return moments, None
@@ -579,6 +579,7 @@ def climb(rows: Rows) -> tuple[LogisticProblem, Optimum]:
     if not optimum.converged or optimum.n_iterations > SUSPICIOUSLY_MANY_ITERATIONS:
         refuse_separation(rows)
     if not optimum.converged:
+        refuse_one_heavy_row(rows)
         raise ConvergenceError(
             f"the fit stopped after {optimum.n_iterations} iterations because "
             f"{optimum.reason}: the labels are almost separated. Remove columns, or collect "

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.errors import InputError, RankError
-from evenodds.rows.base import IntArray, name_column
+from evenodds.rows.base import IntArray, name_column, small_spread
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -107,8 +107,11 @@ class Standard:
         constant = spread <= 1e-14 * np.abs(centre)
         if constant.any():
             column = int(np.argmax(constant))
+            named, values = name_column(feature_names, column), features[counts > 0, column]
+            if values.min() < values.max():
+                raise small_spread(f"column {named}", values.min(), values.max())
             raise RankError(
-                f"column {name_column(feature_names, column)} is constant (always "
+                f"column {named} is constant (always "
                 f"{centre[column]:g}): it says nothing about where a row lies, so remove it."
             )
         return cls(centre, spread)

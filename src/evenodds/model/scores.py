@@ -26,7 +26,15 @@ from evenodds.model.penalties import (
     choose_penalties,
     hold,
 )
-from evenodds.model.sums import Sums, counts_of, pieces, weigh
+from evenodds.model.sums import (
+    LEAST_SPREAD,
+    Sums,
+    counts_of,
+    first_constant,
+    pieces,
+    refuse_overflow,
+    weigh,
+)
 from evenodds.rows.base import (
     Block,
     Rows,
@@ -124,7 +132,7 @@ class _Moments:
         """Return how to make features comparable, and the columns that are constant."""
         means = self.sums / self.weight
         spreads = np.sqrt(np.maximum(self.squares / self.weight - means**2, 0))
-        constant = spreads <= CONSTANT * np.maximum(np.abs(means + self.about), 1e-300)
+        constant = spreads <= np.maximum(CONSTANT * np.abs(means + self.about), LEAST_SPREAD)
         scale = Scale(means + self.about, np.where(constant, 1.0, spreads))
         return scale, np.flatnonzero(constant)
 
@@ -226,11 +234,14 @@ class _Scored:
 def ridge_scores(rows: Rows, folds: Folds, progress: Progress | None = None) -> FloatArray:
     """Return the out-of-fold probability of the positive label for each row."""
     told, divided = progress or (lambda share: None), Division(folds)
-    first = rows.sum_over_rows(_Moments(np.zeros(rows.n_features)))
-    if not np.isfinite(first.sums).all():
-        refuse_missing(rows)
-    scale, constant = rows.sum_over_rows(_Moments(first.sums / first.weight)).scale()
+    with np.errstate(invalid="ignore", over="ignore"):
+        first = rows.sum_over_rows(_Moments(np.zeros(rows.n_features)))
+        if not np.isfinite(first.squares).all():
+            refuse_overflow(rows)
+        moments = rows.sum_over_rows(_Moments(first.sums / first.weight))
+    scale, constant = moments.scale()
     if len(constant):
+        first_constant(rows, np.isin(np.arange(rows.n_features), constant))
         warnings.warn(
             f"{rows.columns(constant.tolist())} of {rows.called} never vary, so they tell nothing "
             "of the labels: leave them out."
@@ -396,8 +407,13 @@ def estimator_scores(
     n_folds = int(folds.max()) + 1
     for fold in range(n_folds):
         out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        fitted = clone(estimator).fit(_safe_indexing(X, kept), labels[kept].astype(int))
-        values[out] = fitted.predict_proba(_safe_indexing(X, out))[:, 1]
+        try:
+            fitted = clone(estimator).fit(_safe_indexing(X, kept), labels[kept].astype(int))
+            values[out] = fitted.predict_proba(_safe_indexing(X, out))[:, 1]
+        except ValueError as error:
+            if "NaN" in str(error) or "infinity" in str(error):  # which others take as they are
+                refuse_missing(read_data(X, labels))
+            raise
         if progress is not None:
             progress((fold + 1) / n_folds)
     return values

@@ -15,10 +15,22 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from evenodds.rows.base import Block, against, beside, exactly, on_host, xp_of
+from evenodds.errors import InputError
+from evenodds.rows.base import (
+    Block,
+    Rows,
+    against,
+    beside,
+    exactly,
+    on_host,
+    refuse_missing,
+    small_spread,
+    xp_of,
+)
 from evenodds.validation import FloatArray
 
 # From this width on the symmetric product beats the general one, which starts faster.
@@ -34,6 +46,8 @@ LONGEST_THERE = 8192
 LEAST_IN_SINGLE, MOST_IN_SINGLE = 1e-20, 1e30
 # Sums in single precision go over into double precision after this many rows.
 ROWS_IN_SINGLE = 2048
+# A column's spread below this loses digits where it is squared.
+LEAST_SPREAD = 1e-150
 # Columns that are mirrored at once.
 STRIP = 64
 # A piece of a block of this size and its scaled copy stay in the cache between two products.
@@ -89,6 +103,66 @@ class Moments(Sums):
     def total(self) -> FloatArray:
         """Return ``[1, X]' W [1, X]``: the weight, the sums, and the products of features."""
         return self._gram.total()
+
+
+class Ranges:
+    """Least and largest value of each column, where rows have weight."""
+
+    on_device = True
+
+    def __init__(self, n_features: int) -> None:
+        self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+
+    def add(self, block: Block) -> None:
+        features = exactly(block.features)[counts_of(block) > 0]
+        if len(features):
+            self.low = np.minimum(self.low, on_host(block.xp.amin(features, 0)))
+            self.high = np.maximum(self.high, on_host(block.xp.amax(features, 0)))
+
+    def merge(self, other: Self) -> None:
+        self.low = np.minimum(self.low, other.low)
+        self.high = np.maximum(self.high, other.high)
+
+
+def first_constant(rows: Rows, flat: NDArray[np.bool_]) -> int:
+    """Return the first of columns that look constant, refusing those that vary a little."""
+    ranges = rows.sum_over_rows(Ranges(rows.n_features))
+    for column in np.flatnonzero(flat & (ranges.low < ranges.high)).tolist():
+        called = f"{rows.column(column)} of {rows.called}"
+        raise small_spread(called, ranges.low[column], ranges.high[column])
+    return int(np.argmax(flat))
+
+
+def refuse_overflow(rows: Rows) -> None:
+    """Refuse columns whose sums of squares are not finite, as values are missing or too large."""
+    refuse_missing(rows)
+    raise InputError(
+        f"{rows.called} has values so large that their squares overflow: rescale its columns."
+    )
+
+
+class _Heaviest:
+    """The largest weight of a row."""
+
+    on_device = True
+    weight = 0.0
+
+    def add(self, block: Block) -> None:
+        self.weight = max(self.weight, float(counts_of(block).max()))
+
+    def merge(self, other: Self) -> None:
+        self.weight = max(self.weight, other.weight)
+
+
+def refuse_one_heavy_row(rows: Rows) -> None:
+    """Refuse a row that outweighs all others, by which nothing else is seen."""
+    largest = rows.sum_over_rows(_Heaviest()).weight
+    others = rows.total_weight - largest
+    if largest > others:
+        raise InputError(
+            f"one row has the weight {largest:g} and all others together {others:g}, so that they "
+            "count for nothing: a weight is how many rows a row stands for, so check it."
+        )
 
 
 class Score(Sums):
@@ -491,7 +565,8 @@ class ColumnMoments:
     @property
     def spreads(self) -> FloatArray:
         """Standard deviation of each column, 0 where rounding leaves nothing."""
-        return np.sqrt(np.maximum(self.products.diagonal() / self.weight, 0))
+        spreads = np.sqrt(np.maximum(self.products.diagonal() / self.weight, 0))
+        return np.where(spreads > LEAST_SPREAD, spreads, 0.0)
 
 
 # Eigenvalues below this share of the largest count as zero.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenodds.errors import InputError
+from evenodds.errors import InputError, RankError
 from evenodds.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -382,8 +382,10 @@ def missing_places(block: Block) -> tuple[int, int, list[tuple[int, int]]]:
 
 def refuse_missing(rows: Rows) -> None:
     """Raise with the count and the first place, if any value is missing or infinite."""
-    seen, advice = rows.as_read(), f"drop or fill them before testing{rows.advice_on_missing}"
+    seen = rows.as_read()
     n_missing, n_infinite, places = seen.totals(missing_places)
+    them = "it" if n_missing + n_infinite == 1 else "them"
+    advice = f"drop or fill {them} before testing{rows.advice_on_missing}"
     if not places and seen is not rows:
         seen = rows
         n_missing, n_infinite, places = rows.unheld().totals(missing_places)
@@ -396,4 +398,12 @@ def refuse_missing(rows: Rows) -> None:
     raise InputError(
         f"{rows.called} has {' and '.join(counts)} value{plural}, the first in "
         f"{seen.place(*min(places))}: {advice}."
+    )
+
+
+def small_spread(called: str, low: float, high: float) -> RankError:
+    """Return what is wrong with a column whose values differ by rounding, or by next to nothing."""
+    return RankError(
+        f"{called} varies too little to compute with (from {float(low)!r} to {float(high)!r}): "
+        "subtract a constant, or rescale it."
     )

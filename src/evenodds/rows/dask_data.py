@@ -37,7 +37,7 @@ from evenodds.rows.open_table import (
 )
 from evenodds.rows.table_rows import Reading, learn
 from evenodds.rows.tables import MemoryPart, Table, kind_of, plain_array, rows_in_a_batch
-from evenodds.validation import as_array, counted
+from evenodds.validation import as_array, counted, kind_of_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,7 +145,7 @@ def read_collections(X: Any, parts: dict[str, Any], how: dict[str, Any]) -> Dask
     for name, part in parts.items():
         if not (part is None or isinstance(part, str) or is_dask(part)):
             raise InputError(
-                f"X is a Dask {type(X).__name__} but {name} is a {type(part).__name__}: give a "
+                f"X is a Dask {type(X).__name__} but {name} is {kind_of_value(part)}: give a "
                 "Dask array or series cut at the same rows."
             )
     table = _table(X, beside)

@@ -273,7 +273,7 @@ def to_device(rows: Rows, device: str) -> Rows:
     except (RuntimeError, AssertionError, TypeError) as error:
         raise InputError(
             f"device is {device!r} but torch cannot use it ({str(error).splitlines()[0]}): name "
-            "one that it has, such as 'cuda', or leave device out."
+            "one that it has, such as 'cpu', or leave device out."
         ) from None
     n_bytes = 8 * rows.n_rows * (rows.n_features + 2)
     if n_bytes > (1 - FREE_SHARE) * _free_bytes(place):

@@ -110,7 +110,9 @@ def as_labels(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, (list, tuple)) and array.dtype.kind in "US":
         array = np.asarray(values, dtype=object)  # else nan would become the word 'nan'
     if array.dtype.kind in "mM":
-        array = array.astype(str).astype(object)  # dates are as good as any two labels
+        # Dates are as good as any two labels, and where there is none a label is missing.
+        none, array = np.isnat(array), array.astype(str).astype(object)
+        array[none] = None
     return array
 
 
@@ -193,9 +195,11 @@ def first_twins(values: Iterable[Any], key: Callable[[Any], Any]) -> tuple[Any, 
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None, nan and the NA of data frames from real labels."""
+    """Tell None, nan, dates that are none and the NA of data frames from real labels."""
     if isinstance(value, float):
         return math.isnan(value)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return value is None or type(value).__name__ in {"NAType", "NaTType", "MaskedConstant"}
 
 
@@ -203,7 +207,8 @@ def _choose_positive(low: Any, high: Any, positive: Any) -> tuple[Any, Any]:
     """Return (positive, negative); a label may also be named by how it prints."""
     if positive is None:
         return high, low
-    for chosen, other in ((high, low), (low, high)):
+    one = not np.shape(positive) and not is_missing(positive)
+    for chosen, other in ((high, low), (low, high)) if one else ():
         spelled = str(plain(chosen))
         if positive == chosen or str(positive) == spelled:
             return chosen, other
@@ -219,7 +224,7 @@ def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     count, first = int(missing.sum()), int(np.argmax(missing))
     raise InputError(
         f"{name} has {counted(count, 'missing value')}, the first in row {first}: "
-        "drop the rows without a label."
+        "drop the rows without one."
     )
 
 

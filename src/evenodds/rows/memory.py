@@ -29,6 +29,7 @@ from evenodds.validation import (
     check_same_order,
     check_vector,
     counted,
+    kind_of_value,
     refuse_inexact,
 )
 
@@ -254,7 +255,7 @@ def of_hugging_face(X: Any, name: str = "X") -> Any:
         return X.with_format("arrow", columns=X.format["columns"])[:]
     if isinstance(X, dict):
         raise InputError(
-            f"{name} is a {type(X).__name__} and no data set: pass one of those that it "
+            f"{name} is {kind_of_value(X)} and no data set: pass one of those that it "
             f"holds, as {name}[{next(iter(X), 'train')!r}]."
         )
     if isinstance(X, library.IterableDataset):

@@ -243,7 +243,7 @@ class TextFile:
             line = _first_line(file)
         self._refuse_no_text(beginning, line)
         if not line.strip():
-            raise InputError(f"{self.name} cannot be read as {self.kind}: Empty, without a header.")
+            raise InputError(f"{self.name} is empty: give a table with a header and rows.")
         if len(line) >= LONGEST_HEADER or line.count(self.delimiter.encode()) >= MOST_COLUMNS:
             n_columns = line.count(self.delimiter.encode()) + 1
             raise InputError(
@@ -254,6 +254,11 @@ class TextFile:
             names = _split(line, self.delimiter)
         except csv.Error as error:
             raise InputError(unreadable(Path(self.name), self.kind, error)) from None
+        except UnicodeDecodeError:
+            raise InputError(
+                f"the header of {self.name} holds text that is not UTF-8: save the file with that "
+                "encoding."
+            ) from None
         self._refuse_other_separator(names)
         refuse_repeated(names, self.name)
         return names
@@ -393,7 +398,7 @@ def _first_line(file: Any) -> bytes:
 
 
 def _split(line: bytes, delimiter: str) -> tuple[str, ...]:
-    text = line.decode("utf-8-sig", errors="replace")
+    text = line.decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter))
     return tuple(rows[0]) if rows else ("",)
 
@@ -422,6 +427,7 @@ BINARY: dict[str, Callable[[Path], Table]] = {
     ".npz": open_npz,
 }
 READERS = (*TEXT, *BINARY)
+PACKED = (".gz", ".bz2", ".xz", ".zip")
 STDIN = "-"
 
 Parsed = TypeVar("Parsed")
@@ -520,6 +526,8 @@ def _readable(path: Path) -> Path:
             f"{path} holds one array and no labels: save both in one .npz file, or pass the labels "
             "from Python."
         )
+    if path.suffix.lower() in PACKED:
+        raise InputError(f"{path} is compressed: unpack it first.")
     if path.suffix.lower() not in READERS:
         sheet = path.suffix.lower() in (".xlsx", ".xls", ".ods")
         what = "a spreadsheet: save its sheet as .csv, or" if sheet else "not a table:"
@@ -597,10 +605,9 @@ def with_wider_types(
 def header_of(files: Sequence[TextFile], choose: Choice) -> tuple[tuple[str, ...], list[str]]:
     """Return the names of all columns, which all files must have, and those that are needed."""
     headers = [file.names() for file in files]
-    columns = list(choose(headers[0]))
     for file, header in zip(files, headers, strict=True):
         refuse_other_columns(headers[0], header, files[0].name, file.name)
-    return headers[0], columns
+    return headers[0], list(choose(headers[0]))
 
 
 def _parsed(

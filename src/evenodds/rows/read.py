@@ -26,7 +26,13 @@ from evenodds.rows.memory import (
 from evenodds.rows.open_table import map_npy, open_table
 from evenodds.rows.table_rows import Missing, Reading, dropped, read_table, refuse_several
 from evenodds.rows.tables import hold
-from evenodds.validation import FloatArray, check_choice, check_column, check_same_order
+from evenodds.validation import (
+    FloatArray,
+    check_choice,
+    check_column,
+    check_same_order,
+    kind_of_value,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -168,7 +174,7 @@ def _from_path(source: Any, parts: dict[str, Any], how: dict[str, Any], on_worke
         if needed and not isinstance(part, str):
             raise InputError(
                 f"X is the path of a table, so {name} must be the name of one of its columns; it "
-                f"is a {type(part).__name__}."
+                f"is {kind_of_value(part)}."
             )
     reading = Reading.of(parts, how)
     if on_workers:

@@ -271,8 +271,7 @@ class Table:
     @property
     def advice_on_missing(self) -> str:
         """How to have rows with missing values dropped, as the end of a sentence."""
-        option = "" if self.counted == "from 0" else ", --missing drop"
-        return f", or have such rows dropped (missing='drop'{option})"
+        return ", or have such rows dropped (missing='drop')"
 
     def place(self, row: int) -> str:
         """Say where a row is, the way its user would count."""

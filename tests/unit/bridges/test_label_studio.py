@@ -110,7 +110,7 @@ def one(**change):
     [
         ("", "is empty"),
         (" \n", "is empty"),
-        ("{", "cannot be read as JSON"),
+        ("{", "cannot be read as JSON: it is none from line 1, column 2 on."),
         ("[NaN]", "cannot be read as JSON: NaN is no number"),
         ("[" * 100_000, "cannot be read as JSON"),
         ("[" + "9" * 5000 + "]", "cannot be read as JSON"),

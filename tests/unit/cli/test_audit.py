@@ -199,13 +199,23 @@ def test_a_plan_in_json(command):
             "--given-counts is for all rows together: with --annotator, give DATA",
         ),
         (
+            f"audit {{f}}/audit.csv {COLUMNS} --stratum who",
+            "DATA has no rows that were not audited (an empty true label), but those of each "
+            "stratum are counted in it: give DATA with all rows.",
+        ),
+        (
+            f"audit {{f}}/audit.csv {COLUMNS} --annotator who --sampled-by given",
+            "DATA has no rows that were not audited (an empty true label), but those of each "
+            "annotator are counted in it: give DATA with all rows.",
+        ),
+        (
             f"audit {{f}}/empty.csv {COLUMNS}",
             "column 'truth' is empty: no row was audited.",
         ),
         (
             f"audit {{f}}/holes.csv {COLUMNS}",
             "column 'label' has 1 missing value, the first in row 2 of {f}/holes.csv, counted from "
-            "1: fill or drop them.",
+            "1: fill or drop it.",
         ),
         (f"audit {{f}}/audit.csv {COLUMNS} --alpha 0.1", "no such option: --alpha"),
         (
@@ -217,7 +227,7 @@ def test_a_plan_in_json(command):
             "answers.csv has no column 'pair'",
         ),
         ("audit plan", "missing option '--alpha'"),
-        ("audit plan --alpha 0.1 --beta 0.2", "prior is needed with sampled_by='random'"),
+        ("audit plan --alpha 0.1 --beta 0.2", "prior is needed with --sampled-by random"),
         (
             "audit plan --alpha 0.1 --beta 0.2 --scores label",
             "--scores label is no file of scores (.parquet, .csv, .npy): for a column, name the "
@@ -313,10 +323,13 @@ def test_rows_of_the_data_may_be_audited(command, beside, looked_up, drawn):
             "--true label",
             "column 'label' is named as the label and as the one that holds true labels",
         ),
+        ("--true other", "audit has the true label 'sick' but the labels of"),
     ],
 )
 def test_audited_rows_that_cannot_be_used_are_refused(command, beside, looked_up, options, message):
-    line = f"test {beside}/looked_up.csv --label label {options}".format(f=beside)
+    looked_up[0].assign(other="sick", truth=looked_up[0]["label"]).to_csv(beside / "other.csv")
+    name = "other.csv" if "other" in options else "looked_up.csv"
+    line = f"test {beside}/{name} --label label --features a,b {options}".format(f=beside)
     done = command(line)
     assert done.exit_code == 2
     assert message in done.stderr
@@ -457,6 +470,14 @@ def test_strata_told_by_halves_are_refused(scored, command, options, message):
     assert message in done.stderr
 
 
+def test_a_report_cannot_take_the_place_of_the_draw(scored, command):
+    before = (scored / "cases.json").read_bytes()
+    how = f"--cases {scored}/cases.json --scores score --report {scored}/cases.json"
+    done = command(f"audit {scored}/rows.csv {WITHIN} {how}")
+    assert (done.exit_code, "would overwrite" in done.stderr) == (2, True)
+    assert (scored / "cases.json").read_bytes() == before
+
+
 def test_truths_of_rows_that_were_not_drawn_are_refused(scored, command, tmp_path):
     rows = pd.read_csv(scored / "rows.csv", keep_default_na=False)
     rows.loc[:20, "truth"] = rows.loc[:20, "label"]
@@ -493,11 +514,15 @@ def test_told_counts_are_corrected_too(folder, command):
     ("options", "message"),
     [
         ("--gate reject", "--gate goes with the test, and --corrected-share makes none"),
+        ("--margin 0.1", "--margin goes with the test, and --corrected-share makes none"),
+        (
+            "--alternative less",
+            "--alternative goes with the test, and --corrected-share makes none",
+        ),
     ],
 )
-def test_a_share_goes_without_gates(folder, command, options, message):
-    data = "" if "--plan" in options else f"{folder}/all.csv {COLUMNS}"
-    done = command(f"audit {data} --corrected-share {options}")
+def test_a_share_goes_without_what_a_test_asks(folder, command, options, message):
+    done = command(f"audit {folder}/all.csv {COLUMNS} --corrected-share {options}")
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
 

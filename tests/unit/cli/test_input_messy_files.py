@@ -111,8 +111,8 @@ MESSES = {
     "NA": (
         lambda lines: joined(HEADER, changed(lines, 3, 0, "NA")),
         "has 1 missing value, the first in row 4 of {path} (counted from 1 after the header), "
-        "column 'age': drop or fill them before testing, or have such rows dropped "
-        "(missing='drop', --missing drop).",
+        "column 'age': drop or fill it before testing, or have such rows dropped "
+        "(--missing drop).",
     ),
     "thousands separators": (
         lambda lines: joined(HEADER, [f'"1,2{i:02}",{x}' for i, x in enumerate(short(lines))]),

@@ -163,12 +163,26 @@ def test_weights_that_the_cases_were_not_drawn_with_are_refused(filled, line):
     assert "drawn without weights: draw and test with the same --weight" in said.stderr
 
 
+def test_what_cannot_be_told_is_null_in_json(filled, line):
+    """Chances of 'ill' read as those of 'healthy' lie on no line, and the answer is withheld."""
+    told = line(filled(), "--positive", "healthy", "--format", "json").stdout
+    assert json.loads(told, parse_constant=pytest.fail)["equivalence"]["pvalue"] is None
+
+
 def test_a_report_and_gates(filled, line, tmp_path):
     found = line(filled(), "--report", tmp_path / "r.html", "--gate", "reject")
     assert found.exit_code == 1
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "Strata of the score" in page
     assert line(filled(), "--gate", "equivalence", "--margin", 0.9).exit_code == 0
+
+
+def test_a_report_cannot_take_the_place_of_the_draw(filled, line, tmp_path):
+    filled()
+    before = (tmp_path / "filled.json").read_bytes()
+    said = line(tmp_path / "filled.csv", "--report", tmp_path / "filled.json")
+    assert (said.exit_code, "would overwrite" in said.stderr) == (2, True)
+    assert (tmp_path / "filled.json").read_bytes() == before
 
 
 def test_looked_up_answers_may_be_the_labels_themselves(world, sheet, filled, line):
@@ -323,14 +337,22 @@ def test_a_draw_that_is_not_beside_the_sheet_must_be_named(filled, line, world, 
     [
         ("[" * 100_000, "nested too deeply"),
         ('{"rows": ' + "9" * 5000 + "}", "a number of thousands of digits"),
+        ("rows", "odd.json cannot be read as cases: it is no JSON from line 1, column 1 on."),
+        ("rows".encode("utf-16"), "odd.json cannot be read as cases: it is no text in UTF-8."),
     ],
 )
 def test_json_that_python_cannot_read_gets_one_sentence(filled, line, tmp_path, content, what):
     path = tmp_path / "odd.json"
-    path.write_text(content)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     found = line(filled(), "--cases", path)
     assert (found.exit_code, what in " ".join(found.stderr.split())) == (2, True)
     assert line(path).exit_code == 2
+
+
+def test_a_draw_that_an_editor_gave_a_mark_of_its_encoding_is_read(filled, line, tmp_path):
+    expected = line(filled()).stdout
+    (tmp_path / "filled.json").write_text((tmp_path / "filled.json").read_text(), "utf-8-sig")
+    assert line(tmp_path / "filled.csv").stdout == expected
 
 
 def test_the_draw_is_no_file_of_answers(line, world, sheet):

@@ -116,6 +116,7 @@ def test_from_a_file_to_a_verdict(world, command, page, tmp_path):
         "--kind looked-up": "--kind is 'looked-up' but",
         "--positive healthy": "was made with --positive ill, not healthy: give the same here.",
         "--weight size": "was made with no --weight, not size: give the same here.",
+        "--weight ''": "has no column ''",
         f"--cases {answers}": "holds its own draw. Leave it out.",
         "--expert Adda": "no answers are by 'Adda'; did you mean 'Ada'?",
     }
@@ -123,6 +124,8 @@ def test_from_a_file_to_a_verdict(world, command, page, tmp_path):
         spoiled = command(test, option)
         assert (spoiled.exit_code, message in spoiled.stderr) == (2, True), spoiled.stderr
     record = json.loads(answers.read_text())
+    answers.write_text(json.dumps(record | {"negative": "x"}))
+    assert "holds answers about 'x' and 'ill' but the labels of" in command(test).stderr
     for one in record["repeats"]:
         one["stated"] = (one["stated"] + 0.5) % 1
     answers.write_text(json.dumps(record))

@@ -1,5 +1,7 @@
 """Everything the command line itself refuses: exit code 2 and a sentence on stderr."""
 
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +46,17 @@ def test_a_file_of_no_table(says, anchors, tmp_path):
     says(text, "test", tmp_path / "rows.sav", "--label y", anchors)
 
 
+def test_a_compressed_file(says, anchors, tmp_path):
+    text = "rows.csv.gz is compressed: unpack it first."
+    says(text, "test", tmp_path / "rows.csv.gz", "--label y", anchors)
+
+
+def test_a_header_in_another_encoding(says, anchors, tmp_path):
+    (tmp_path / "rows.csv").write_bytes("märker,y\n1,0\n2,1\n".encode("latin-1"))
+    text = "the header of {}/rows.csv holds text that is not UTF-8: save the file with that encod"
+    says(text.format(tmp_path), "test", tmp_path / "rows.csv", "--label y", anchors)
+
+
 def test_a_file_that_is_not_there(says, anchors, tmp_path):
     says("there is no file ", "test", tmp_path / "rows.csv", "--label y", anchors)
 
@@ -56,9 +69,8 @@ def test_a_folder_in_place_of_a_file(says, anchors, tmp_path):
 
 def test_an_empty_file(says, anchors, tmp_path):
     (tmp_path / "rows.csv").touch()
-    says(
-        "rows.csv cannot be read as csv: Empty", "test", tmp_path / "rows.csv", "--label y", anchors
-    )
+    text = "rows.csv is empty: give a table with a header and rows."
+    says(text, "test", tmp_path / "rows.csv", "--label y", anchors)
 
 
 def test_a_header_without_rows(says, anchors, tmp_path):
@@ -190,7 +202,7 @@ def test_a_value_left_empty(says, other_table, plain):
     plain.loc[10, "dose"] = np.nan
     arguments = other_table(plain)
     place = f"row 11 of {arguments[1]} (counted from 1 after the header)"
-    text = f"has 1 missing value, the first in {place}, column 'dose': drop or fill them"
+    text = f"has 1 missing value, the first in {place}, column 'dose': drop or fill it"
     says(text, *arguments)
 
 
@@ -252,7 +264,7 @@ def test_a_positive_that_is_no_label(says, basic):
         (["--margin", "1.5"], "--margin is 1.5 but must be above 0 and below 1."),
         (["--tolerance", "0.6"], "tolerance is 0.6 but must be at least 0 and below 0.5"),
         (["--tolerance", "nan"], "tolerance is nan"),
-        (["--shared-tolerance", "-1"], "shared_tolerance is -1 but must be at least 0 and below"),
+        (["--shared-tolerance", "-1"], "--shared-tolerance is -1 but must be at least 0 and below"),
         (["--set", "weights=best"], "weights is 'best' but must be one of 'equal' or 'optimal'."),
         (["--set", "weights=optimal"], "weights='optimal' needs strict anchors (tolerance 0)"),
         (
@@ -297,6 +309,26 @@ def test_settings_of_another_method(says, basic, options, text):
     says(text, basic, "diagnosis --method", options)
 
 
+def test_a_number_that_is_none(script, files):
+    for option, needed in (("--tolerance", "number"), ("--folds", "whole number")):
+        line = [
+            script,
+            "test" if needed == "number" else "scores",
+            files / "rows.csv",
+            option,
+            "abc",
+        ]
+        said = subprocess.run(line, capture_output=True, text=True, check=False).stderr
+        assert f"invalid value for '{option}': must be a {needed} (see evenodds" in said
+
+
+def test_a_folder_of_different_tables(says, files, tmp_path):
+    (tmp_path / "a.csv").write_text("size,y\n1,0\n")
+    (tmp_path / "b.csv").write_text("diagnosis,y\n1,0\n")
+    text = "b.csv has no column 'size', which {}/a.csv has; the columns are 'diagnosis' and 'y'."
+    says(text.format(tmp_path), "test", tmp_path, "--label diagnosis --method joint")
+
+
 def test_a_label_is_needed(says, files):
     says("--label", "test", files / "rows.csv")
 
@@ -304,7 +336,7 @@ def test_a_label_is_needed(says, files):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["5", "4", "0.2"], "n_positive is 5 but n_rows is 4: it counts some of them."),
+        (["5", "4", "0.2"], "POSITIVE is 5 but ROWS is 4: it counts some of them."),
         (["5", "40", "1.2"], "prior is 1.2 but must be above 0 and below 1"),
         (["5", "40", "0.2", "--null", "none"], "'none' is not one of 'uniform'"),
         (["5", "40", "0.2", "--significance", "1"], "--significance is 1 but must be above 0 and"),

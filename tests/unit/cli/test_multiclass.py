@@ -212,3 +212,9 @@ def test_a_bad_audit_gets_its_sentence(command, folder, options, message):
     outcome = command(f"multiclass audit {folder}/rows.csv {options}")
     assert outcome.exit_code == 2
     assert message in " ".join(outcome.stderr.split()).lower()
+
+
+def test_a_report_cannot_take_the_place_of_the_codes(command, folder, start):
+    codes = f"--scheme output-codes --codes {folder}/codes.csv --report {folder}/codes.csv"
+    done = command(f"{start}/splits.csv {codes}")
+    assert (done.exit_code, "would overwrite" in done.stderr) == (2, True)

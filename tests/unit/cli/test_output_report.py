@@ -46,7 +46,10 @@ def test_rows_left_out_are_noted(command, files, tmp_path):
         (worlds.PATIENTS, "patients.csv: name another file."),
         (worlds.TOSS_UPS, "toss_ups.csv: name another file."),
         ("/no/such/folder/out.html", "name a file in a folder that exists"),
-        ("/", "name a file in a folder that exists"),
+        ("/usr", "/usr cannot be written, it is a folder: name a file in it."),
+        ("/", "--report '/' is no name of a file: name one."),
+        ("''", "--report '.' is no name of a file: name one."),
+        ("-", "--report '-' is no name of a file: name one."),
     ],
 )
 def test_a_file_that_must_not_be_written_is_refused_before_the_test(command, path, message):

@@ -149,7 +149,7 @@ def test_the_asymmetry_that_cases_find_is_at_a_power_of_four_in_five(command, sc
     ("more", "message"),
     [
         ("--cases 40 --anchors 3", "--anchors does not go with --scores: it plans a line test"),
-        ("--cases 5 --alpha .1 --beta .2", "n_cases is 5 but must be a whole number of at least"),
+        ("--cases 5 --alpha .1 --beta .2", "--cases is 5 but must be a whole number of at least"),
         ("--alpha .1", "give --alpha and --beta together"),
     ],
 )

@@ -36,6 +36,7 @@ def test_the_class_that_loses_labels_heads_the_list(written):
     [
         (["--flips", worlds.PATIENTS], "patients.csv: name another file."),
         (["--flips", "/no/such/folder/x.csv"], "name a file in a folder that exists"),
+        (["--flips", "x.parquet"], "--flips x.parquet must end in '.csv'."),
         (["--flips", "x.csv", "--method", "wald"], "which --method wald does not estimate"),
     ],
 )

@@ -30,10 +30,11 @@ def test_anchors_are_needed(refused, labelled, wald):
         wald(labelled.X, labelled.y)
 
 
-@pytest.mark.parametrize("points", [[[0.0, 0.0]], np.zeros((1, 2))])
-def test_bare_points_are_told_to_be_wrapped(refused, labelled, wald, points):
-    kind = type(points).__name__
-    text = f"anchors is a {kind}: wrap the points as evenodds.Anchors(points)."
+@pytest.mark.parametrize(
+    ("points", "kind"), [([[0.0, 0.0]], "a list"), (np.zeros((1, 2)), "an ndarray")]
+)
+def test_bare_points_are_told_to_be_wrapped(refused, labelled, wald, points, kind):
+    text = f"anchors is {kind}: wrap the points as evenodds.Anchors(points)."
     with refused(text, eo.AnchorError):
         wald(labelled.X, labelled.y, points)
 

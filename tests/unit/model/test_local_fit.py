@@ -216,6 +216,14 @@ def test_a_constant_column_is_refused(noisy, refused):
         local_posteriors(constant, y, constant[:1])
 
 
+def test_a_column_that_hardly_varies_is_not_called_constant(noisy, refused):
+    X, y = noisy
+    flat = np.column_stack([X[:, 0], 1e15 + np.arange(len(y)) % 2])
+    text = "column 1 varies too little to compute with (from 1000000000000000.0 to 100000000000000"
+    with refused(text, RankError):
+        local_posteriors(flat, y, flat[:1])
+
+
 @pytest.mark.parametrize(
     ("bandwidth", "text"),
     [

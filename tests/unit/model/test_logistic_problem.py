@@ -34,6 +34,21 @@ def test_a_column_constant_where_rows_have_weight_is_refused(refused, labelled):
         eo.fit_logistic(with_column(labelled, flag), labelled.y, sample_weight=~flag)
 
 
+SMALL_SPREADS = {
+    "from 1000000000000000.0 to 1000000000000000.2": 1e15 + 0.001 * np.arange(300),
+    "from 0.0 to 2.99e-298": 1e-300 * np.arange(300),
+    "from 0.0 to 2.99e-153": 1e-155 * np.arange(300),
+}
+
+
+@pytest.mark.parametrize("said", SMALL_SPREADS)
+@pytest.mark.parametrize("run", [eo.fit_logistic, eo.out_of_fold_scores])
+def test_a_column_that_hardly_varies_is_not_called_constant(refused, labelled, run, said):
+    text = f"column 2 of X varies too little to compute with ({said}): subtract a constant, or res"
+    with refused(text, RankError):
+        run(with_column(labelled, SMALL_SPREADS[said]), labelled.y)
+
+
 def test_a_repeated_column_is_refused(refused, labelled):
     text = "columns 0, 2 of X repeat each other (one is a combination of the rest): remove one of"
     with refused(text, RankError):

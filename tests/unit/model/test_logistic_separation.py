@@ -75,6 +75,15 @@ def test_a_long_combination_is_cut(refused):
         eo.fit_logistic(X, X.sum(axis=1) > 0)
 
 
+def test_a_weight_that_outweighs_the_rest_is_not_called_separation(refused, labelled):
+    weights = np.r_[1e12, np.ones(299)]
+    text = (
+        "one row has the weight 1e+12 and all others together 299, so that they count for nothing"
+    )
+    with refused(text):
+        eo.fit_logistic(labelled.X, labelled.y, sample_weight=weights)
+
+
 def test_rows_without_weight_do_not_hide_separation(refused, overlapping):
     X, y = overlapping
     column = X[:, 0] + 10 * y

@@ -4,9 +4,13 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 import evenodds as eo
 from evenodds.errors import ConvergenceError
@@ -234,5 +238,17 @@ def test_missing_values_are_named(data):
     X, y = data
     holed = X.copy()
     holed[7, 3] = np.nan
-    with pytest.raises(eo.InputError, match="row 7, column 3"):
-        eo.out_of_fold_scores(holed, y)
+    for estimator in (None, LogisticRegression(), KNeighborsClassifier()):
+        with pytest.raises(eo.InputError, match="row 7, column 3"):
+            eo.out_of_fold_scores(holed, y, estimator=estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [HistGradientBoostingClassifier(), make_pipeline(SimpleImputer(), GaussianNB())],
+)
+def test_an_estimator_that_reads_missing_values_gets_them(data, estimator):
+    X, y = data
+    holed = np.where(np.arange(X.size).reshape(X.shape) % 50 == 0, np.nan, X)
+    scores = eo.out_of_fold_scores(holed, y, estimator=estimator)
+    assert scores[y == 1].mean() > scores[y == 0].mean()

@@ -89,9 +89,11 @@ def test_a_hole_among_many_rows_is_found_too(refused):
         eo.fit_logistic(X, rng.integers(0, 2, len(X)))
 
 
-def test_values_whose_squares_overflow_are_told_to_be_rescaled(refused, labelled):
+@pytest.mark.parametrize("run", [eo.fit_logistic, eo.out_of_fold_scores])
+@pytest.mark.parametrize("scale", [1e154, 1e160, 1e200, [[1e307]] + [[1.0]] * 299])
+def test_values_whose_squares_overflow_are_told_to_be_rescaled(refused, labelled, run, scale):
     with refused("X has values so large that their squares overflow: rescale its columns."):
-        eo.fit_logistic(labelled.X * 1e200, labelled.y)
+        run(labelled.X * np.array(scale), labelled.y)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])

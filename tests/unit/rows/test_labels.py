@@ -126,6 +126,10 @@ def test_text_labels_are_kept_as_a_byte_a_row():
         (pl.Series([True, None, False]), "y has 1 missing value, the first in row 1"),
         (pl.Series(["a", None, "b"]), "y has 1 missing value, the first in row 1"),
         (pa.array([1, 0, None]), "y has 1 missing value, the first in row 2"),
+        (np.array(["2021", "NaT"], "datetime64[D]"), "y has 1 missing value, the first in row 1"),
+        (np.array([1, "NaT"], "timedelta64[s]"), "y has 1 missing value, the first in row 1"),
+        (pd.Series(pd.to_datetime(["2021-01-01", None])), "y has 1 missing value, the first in"),
+        (np.array([np.datetime64("NaT")] * 2, object), "y has 2 missing values, the first in"),
     ],
 )
 def test_labels_that_are_not_two_are_refused(refused, labels, message):
@@ -154,3 +158,9 @@ def test_rows_of_several_labels_are_refused(labels):
 def test_a_positive_that_is_no_label_is_refused(refused, positive):
     with refused("but the labels are 0 and 1: name one of these."):
         read_labels([0, 1], positive)
+
+
+@pytest.mark.parametrize("positive", [np.array([1, 0]), pd.Series([1, 0]), [1], pd.NA])
+def test_a_positive_that_is_no_single_label_is_refused(refused, positive):
+    with refused("but the labels are 0 and 1: name one of these."):
+        read_labels([0, 1, 1], positive)

@@ -83,8 +83,8 @@ def test_an_array_of_complex_numbers_is_refused(refused):
         ([1, -2], "sample_weight is -2 in row 1 but must not be negative: it is how many rows"),
         ([0, 0], "sample_weight is zero everywhere: no rows are left."),
         ([1, 1, 1], "sample_weight has shape (3,) but there are 2 rows"),
-        ([1, np.nan], "sample_weight is nan at row 1: give finite numbers."),
-        ([1, None], "sample_weight is nan at row 1: give finite numbers."),
+        ([1, np.nan], "sample_weight is nan at row 2 of 2: give finite numbers."),
+        ([1, None], "sample_weight is nan at row 2 of 2: give finite numbers."),
         (["a", "b"], "sample_weight must hold numbers: give one value for each row"),
     ],
 )
@@ -102,6 +102,7 @@ def test_weights_that_count_no_rows_are_refused(refused, weights, message):
         ([1.0, np.nan, 2.0], "groups has 1 missing value, the first in row 1: give every row"),
         (["a", None, None], "groups has 2 missing values, the first in row 1"),
         (["a", float("nan"), "b"], "groups has 1 missing value, the first in row 1"),
+        (np.array(["2021", "NaT", "2020"], "datetime64[D]"), "groups has 1 missing value, the"),
     ],
 )
 def test_groups_that_leave_rows_out_are_refused(refused, groups, message):

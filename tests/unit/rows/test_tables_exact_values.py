@@ -49,7 +49,7 @@ def test_masked_rows_are_dropped_like_missing_ones(world, name, kind):
     [
         ("X", "X has 2 missing values, the first in row 7, column 0"),
         ("y", "y has 1 missing value, the first in row 7"),
-        ("sample_weight", "sample_weight is nan at row 7: give finite numbers."),
+        ("sample_weight", "sample_weight is nan at row 8 of 400: give finite numbers."),
         ("groups", "groups has 1 missing value, the first in row 7"),
     ],
 )

@@ -154,7 +154,7 @@ X3 = [[0.0, 1.0], [1.0, 3.0], [2.0, -1.0]]
         (
             X3,
             {"coefficients": [0, np.nan, 1]},
-            "coefficients is nan at parameter 1: give finite numbers.",
+            "coefficients is nan at parameter 2 of 3: give finite numbers.",
         ),
         (
             X3,
@@ -174,7 +174,7 @@ X3 = [[0.0, 1.0], [1.0, 3.0], [2.0, -1.0]]
         (
             [[0.0, np.nan], *X3],
             {"coefficients": [0, 1, 1]},
-            "X has 1 missing value, the first in row 0, column 1: drop or fill them",
+            "X has 1 missing value, the first in row 0, column 1: drop or fill it",
         ),
         (X3, {"y": [1, 1, 1]}, "y has one label only (1)"),
     ],

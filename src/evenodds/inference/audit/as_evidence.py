@@ -79,13 +79,20 @@ class Audit:
         return len(self.true)
 
 
+def check_words(audit: Audit, rows: Rows) -> None:
+    """Refuse an audit in other words than the labels of the data."""
+    for name in ("true", "given"):
+        if getattr(audit, name) is not None:
+            _as_positive(getattr(audit, name), name, rows)
+
+
 def check_stands_alone(audit: Audit) -> None:
     """Refuse an audit without anchors that leaves the flips of a class unknown."""
     seen = distinct_labels(audit.true, "true")
     if len(seen) < 2:
         raise InputError(
-            f"every audited row is truly {plain(seen[0])!r} and anchors is None, so nothing is "
-            "known of how often the other class is flipped: audit rows of both classes, or give "
+            f"every audited row is truly {plain(seen[0])!r} and there are no anchors, so nothing "
+            "is known of how often the other class is flipped: audit rows of both classes, or give "
             "anchors too."
         )
 

@@ -246,7 +246,7 @@ def _check_count(value: Any, audited: int, label: Any) -> int:
     count = check_whole(value, f"given_counts of {label!r}", at_least=1, at_most=MOST_ROWS)
     if count < audited:
         raise InputError(
-            f"given_counts says that {counted(count, 'row')} of the data are labelled {label!r}, "
+            f"given_counts says that the data have {counted(count, 'row')} labelled {label!r}, "
             f"but {audited:,} such rows were audited: count the whole data, audited rows included."
         )
     return count

@@ -30,7 +30,14 @@ from evenodds.inference.audit.stratified import Cells, LikeliestShares, deviate
 from evenodds.inference.profile import ConfidenceInterval
 from evenodds.inference.results import Diagnostic, Result, frame_row, versions_in_use
 from evenodds.rows.labels import distinct_labels, label_column, plain
-from evenodds.validation import FloatArray, check_between, check_whole, counted, join_quoted
+from evenodds.validation import (
+    FloatArray,
+    check_between,
+    check_whole,
+    counted,
+    join_quoted,
+    kind_of_value,
+)
 
 By = Literal["labels", "rates"]
 MOST_STEPS = 60
@@ -475,7 +482,7 @@ def _by_group(audit: Any) -> dict[Any, AuditTestResult]:
         found = {plain(name): one for name, one in audit.items()}
     else:
         raise InputError(
-            f"audit is {type(audit).__name__!r} but must be what audit_test or annotator_audit "
+            f"audit is {kind_of_value(audit)} but must be what audit_test or annotator_audit "
             "returns, or {group: audit_test(...)}."
         )
     refuse_lookalikes(list(found), "groups of audit")

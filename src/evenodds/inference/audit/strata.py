@@ -38,6 +38,8 @@ DOUBT_BELOW, DOUBT_ON_BOUND = 0.01, 0.001
 # The line is compared where it has so many strata, and so many audited rows are wrong.
 FEWEST_STRATA, FEWEST_WRONG = 3, 6
 LEAST_SHARE = 1e-3
+# One over a chance, and sums of those, must be numbers.
+LEAST_CHANCE = 1e-300
 IS_POSITIVE = np.array([0, 1])  # of the two columns of labels
 # Chances of one stratum differ by at most this factor, and it has so many audited rows.
 RATIO, FEWEST_AUDITED = 2.0, 5
@@ -267,12 +269,13 @@ def read_inclusion(
             f"true has shape {truth.shape} but given has {len(whole):,} rows: with inclusion, give "
             "the truth of all rows, missing where a row was not drawn."
         )
-    outside = np.flatnonzero((chances <= 0) | (chances > 1))
+    outside = np.flatnonzero((chances <= LEAST_CHANCE) | (chances > 1))
     if len(outside):
         raise InputError(
-            f"inclusion must lie above 0 and at most at 1 but row {outside[0]:,} has "
-            f"{chances[outside[0]]:g}: give the chance with which each row was drawn (one over its "
-            "weight); a row that could not be drawn is not of the data audited."
+            f"inclusion must lie above {LEAST_CHANCE:g} and at most at 1 but row "
+            f"{outside[0] + 1:,} of {len(chances):,} has {chances[outside[0]]:g}: give the chance "
+            "with which each row was drawn (one over its weight); a row that could not be drawn is "
+            "not of the data audited."
         )
     drawn = np.array([not (is_missing(one) or one == "") for one in truth.tolist()], dtype=bool)
     if not drawn.any():

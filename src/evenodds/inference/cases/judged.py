@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
-from evenodds.files import whole_file
+from evenodds.files import as_path, whole_file
 from evenodds.inference.cases.record import (
     FEWEST_ANSWERS,
     Answers,
@@ -175,9 +175,9 @@ class JudgedCases:
             **({"looks": list(self.looks)} if self.looks else {}),
             **({"classes": list(self.about.classes)} if self.about.classes else {}),
         }
-        with whole_file(Path(path), private=private) as file:
+        with whole_file(as_path(path), private=private) as file:
             file.write(json.dumps(record, indent=1, ensure_ascii=False))
-        return Path(path)
+        return as_path(path)
 
     @classmethod
     def read(cls, path: str | Path) -> "JudgedCases":
@@ -229,6 +229,12 @@ class JudgedCases:
             one.row not in known or one.expert not in answers for one in repeats
         ):
             raise InputError(f"{path} is damaged: its answers do not fit its cases.")
+        for one in repeats:
+            if not all(0 <= value <= 1 for value in np.atleast_1d(one.stated)):
+                raise InputError(
+                    f"{path} is damaged: an answer to a case that came back is {one.stated}, not "
+                    "from 0 to 1."
+                )
         return cls(
             cases=cases,
             kind=kind,

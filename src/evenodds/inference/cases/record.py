@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import InputError
-from evenodds.files import whole_file
+from evenodds.files import as_path, whole_file
 from evenodds.validation import FloatArray, as_array, check_choice, check_vector, index_of
 
 Answers = Literal["probability", "looked-up"]
@@ -132,9 +132,9 @@ class Cases:
 
     def save(self, path: str | Path) -> Path:
         """Write the record as JSON; the file appears whole or not at all."""
-        with whole_file(Path(path)) as file:
+        with whole_file(as_path(path)) as file:
             file.write(json.dumps(self.to_dict(), indent=1))
-        return Path(path)
+        return as_path(path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON knows it."""
@@ -199,10 +199,15 @@ class Cases:
 
 def read_json(path: str | Path, what: str) -> Any:
     """Return what a file of JSON holds; `what` it should be is for the message."""
+    file = as_path(path)
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        reason = str(error)
+        return json.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        reason = f"{error.strerror}."
+    except UnicodeDecodeError:
+        reason = "it is no text in UTF-8."
+    except json.JSONDecodeError as error:
+        reason = f"it is no JSON from line {error.lineno}, column {error.colno} on."
     except RecursionError:
         reason = "its lists are nested too deeply."
     except ValueError:  # of Python's limit on whole numbers
@@ -246,8 +251,8 @@ def read_probabilities(scores: ArrayLike) -> FloatArray:
     off = np.flatnonzero(~((values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) < 0.01)))
     if len(off):
         raise InputError(
-            f"scores of row {off[0]:,} are not probabilities that add up to 1: give that of each "
-            "class."
+            f"scores of row {off[0] + 1:,} of {len(values):,} are not probabilities that add up to "
+            "1: give that of each class."
         )
     return values
 

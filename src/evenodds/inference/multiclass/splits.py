@@ -17,7 +17,14 @@ from evenodds.rows.anchor_points import anchor_table, refuse_holes, refuse_the_d
 from evenodds.rows.labels import Classes
 from evenodds.rows.memory import as_arrow
 from evenodds.rows.read import ClassRows, is_path
-from evenodds.validation import FloatArray, check_choice, check_column, check_whole, join_quoted
+from evenodds.validation import (
+    FloatArray,
+    check_choice,
+    check_column,
+    check_whole,
+    join_quoted,
+    kind_of_value,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -223,7 +230,7 @@ def read_split_anchors(
                 "output-codes": "{'cat + dog | fox + owl': Anchors(points), ...}",
             }[scheme]
             raise AnchorError(
-                f"anchors is a {type(anchors).__name__} but each split has toss-ups of its own: "
+                f"anchors is {kind_of_value(anchors)} but each split has toss-ups of its own: "
                 f"give a dict such as {example}, or a table with a column {BETWEEN!r}."
             )
         anchors = split_table(table, BETWEEN, "anchors")
@@ -303,8 +310,7 @@ def _read_key(key: Any, scheme: Scheme, classes: Classes, splits: list[Split]) -
         return splits[_number(sides[0], classes)]
     if len(sides) != 2:
         raise AnchorError(
-            f"anchors names {key!r}, which is not two sides: write them as 'cat {AGAINST} dog', "
-            "or as a tuple."
+            f"anchors names {key!r}, which is not two sides: write them as 'cat {AGAINST} dog'."
         )
     first, second = (_read_side(side, classes) for side in sides)
     return Split(first, second)

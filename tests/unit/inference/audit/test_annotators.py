@@ -105,7 +105,7 @@ def test_by_given_class_each_annotator_has_counts(columns):
                 "sampled_by": "given",
                 "given_counts": {"ann": (900, 900), "ben": (900, 5), "cas": (900, 900)},
             },
-            r"^of annotator 'ben': given_counts says that 5 rows of the data are labelled 1, but",
+            r"^of annotator 'ben': given_counts says that the data have 5 rows labelled 1, but",
         ),
         (
             {"annotators": np.array([1] * 400 + ["1"] * 350, dtype=object)},
@@ -113,7 +113,7 @@ def test_by_given_class_each_annotator_has_counts(columns):
         ),
         (
             {"annotators": [None] * 750},
-            r"^annotators has 750 missing values, the first in row 0: drop the rows without a",
+            r"^annotators has 750 missing values, the first in row 0: drop the rows without one",
         ),
         (
             {"annotators": np.arange(750)},

@@ -209,8 +209,12 @@ def _test(data, audit, **options):
         (lambda d: eo.Audit([1, None], [1, 0]), r"^true has 1 missing value, the first in row 1"),
         (
             lambda d: _test(d, eo.Audit([1], [1]), anchors=None),
-            r"^every audited row is truly 1 and anchors is None, so nothing is known of how often "
-            r"the other class is flipped: audit rows of both classes, or give anchors too\.$",
+            r"^every audited row is truly 1 and there are no anchors, so nothing is known of how "
+            r"often the other class is flipped: audit rows of both classes, or give anchors too\.$",
+        ),
+        (
+            lambda d: _test(d, eo.Audit(["ill"], ["ill"]), anchors=None),
+            r"^audit has the true label 'ill' but the labels of X are 0 and 1: write both in the",
         ),
         (
             lambda d: _test(d, eo.Audit(["ill"], ["ill"])),

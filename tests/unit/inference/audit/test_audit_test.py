@@ -157,7 +157,7 @@ def _audit(true=TRUE, given=GIVEN, **options):
         ),
         (
             lambda: _audit(sampled_by="given", given_counts=(100, 300)),
-            r"^given_counts says that 100 rows of the data are labelled 0, but 162 such rows were "
+            r"^given_counts says that the data have 100 rows labelled 0, but 162 such rows were "
             r"audited: count the whole data, audited rows included\.$",
         ),
         (
@@ -208,11 +208,11 @@ def _audit(true=TRUE, given=GIVEN, **options):
         ),
         (
             lambda: _audit([1, None, 0], [1, 1, 0]),
-            r"^true has 1 missing value, the first in row 1: drop the rows without a label\.$",
+            r"^true has 1 missing value, the first in row 1: drop the rows without one\.$",
         ),
         (
             lambda: _audit([1, 0, 0], [1, np.nan, np.nan]),
-            r"^given has 2 missing values, the first in row 1: drop the rows without a label\.$",
+            r"^given has 2 missing values, the first in row 1: drop the rows without one\.$",
         ),
         (
             lambda: _audit(["a", "b", "c"], ["a", "b", "b"]),

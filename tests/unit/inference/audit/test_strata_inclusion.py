@@ -133,8 +133,9 @@ def test_other_chances_than_those_of_the_draw_are_doubted():
     ("change", "message"),
     [
         ({"inclusion": [0.5] * 9}, "inclusion has"),
-        ({"inclusion": [0.0] * 10}, "row 0 has 0: give the chance with which each row was drawn"),
-        ({"inclusion": [2.0] * 10}, "row 0 has 2: give the chance"),
+        ({"inclusion": [0.0] * 10}, "row 1 of 10 has 0: give the chance with which each row was"),
+        ({"inclusion": [2.0] * 10}, "row 1 of 10 has 2: give the chance"),
+        ({"inclusion": [0.4] * 9 + [1e-320]}, "above 1e-300 and at most at 1 but row 10 of 10 has"),
         ({"true": [1, 0]}, "true has shape"),
         ({"true": [None] * 10}, "no row was audited"),
         ({"true": [1, 1] + [None] * 8}, "no audited row is truly 0"),

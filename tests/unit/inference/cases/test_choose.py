@@ -159,6 +159,12 @@ def test_a_changed_record_is_refused(scores, tmp_path, change, message):
         eo.Cases.read(path)
 
 
+@pytest.mark.parametrize("use", [lambda cases: cases.save(None), lambda cases: cases.read(3)])
+def test_what_is_no_path_is_refused(scores, use):
+    with pytest.raises(eo.InputError, match=r"^path is (None|3): give the name of a file\.$"):
+        use(eo.choose_cases(scores))
+
+
 def test_other_scores_are_refused(scores):
     cases = eo.choose_cases(scores)
     with pytest.raises(eo.InputError, match="these are not the scores that the cases were drawn"):
@@ -177,6 +183,7 @@ def test_other_scores_are_refused(scores):
         ),
         (np.linspace(0, 1, 50), {}, "has 50 rows but 60 cases need at least 120"),
         (np.linspace(0, 2, 500), {}, "must lie between 0 and 1 but score 251 of 500 is 1.00"),
+        (np.r_[np.linspace(0, 1, 499), np.nan], {}, "scores is nan at row 500 of 500: give"),
         (np.linspace(0, 1, 500), {"n_cases": 3}, "n_cases is 3 but must be"),
         (np.linspace(0, 1, 500), {"groups": [1]}, "groups has shape"),
         (np.linspace(0, 1, 500), {"groups": np.zeros(500)}, "groups has one group only"),

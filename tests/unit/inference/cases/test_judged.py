@@ -86,6 +86,18 @@ def test_an_answer_left_out_in_the_middle_is_refused(judged, refused, cases):
         (lambda record: record.update(answers={"Ada": [0.5]}), "do not fit its cases."),
         (lambda record: record["repeats"][0].update(row=399), "do not fit its cases."),
         (lambda record: record["repeats"][0].pop("row"), "its answers cannot be read."),
+        (
+            lambda record: record["repeats"][0].update(stated=1e999),
+            "came back is inf, not from 0 to 1",
+        ),
+        (
+            lambda record: record["repeats"][0].update(stated=-1e6),
+            "came back is -1000000.0, not from",
+        ),
+        (
+            lambda record: record["repeats"][0].update(stated=None),
+            "came back is nan, not from 0 to 1",
+        ),
         (lambda record: record["cases"].pop("edges"), "the draw in"),
         (lambda record: record.update(shown=3), "its answers cannot be read."),
         (lambda record: record.update(positive={}), "its answers cannot be read."),

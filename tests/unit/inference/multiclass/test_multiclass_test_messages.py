@@ -15,8 +15,8 @@ TOSS_UP = eo.Anchors([[1.2, 0.0]])
     [
         ({("cat", "emu"): TOSS_UP}, {}, "anchors names class 'emu', which no row has: the classes"),
         ({}, {}, "anchors is empty: give toss-ups for at least one split; the splits are 'cat"),
-        (TOSS_UP, {}, r"anchors is a Anchors but .* a dict such as {\('cat', 'dog'\)"),
-        (None, {"scheme": "one-vs-rest"}, "anchors is a NoneType but .* such as {'cat'"),
+        (TOSS_UP, {}, r"anchors is an Anchors but .* a dict such as {\('cat', 'dog'\)"),
+        (None, {"scheme": "one-vs-rest"}, "anchors is None but .* such as {'cat'"),
         ({("cat", "dog"): [[1.0, 0.0]]}, {}, r"split 'cat \| dog': anchors is a list: wrap the"),
         ({("cat", "dog"): None}, {}, "anchors is empty: give toss-ups for at least one split"),
         (pd.DataFrame({"betwixt": ["cat | dog"]}), {}, "anchors has no column 'between' to say"),

@@ -167,7 +167,7 @@ def test_one_row_number_is_named_across_partitions(written, refused):
     X = written.features.copy()
     X[401, 1] = np.nan
     y = da.from_array(written.frame["smokes"].to_numpy(), chunks=150)
-    with refused("X has 1 missing value, the first in row 401, column 1: drop or fill them"):
+    with refused("X has 1 missing value, the first in row 401, column 1: drop or fill it"):
         eo.fit_logistic(da.from_array(X, chunks=(150, 5)), y)
 
 
@@ -200,7 +200,7 @@ LABELS = da.arange(30, chunks=10) % 2
         (ARRAY, LABELS[:20], "X has 30 rows but y has 20: give one value a row."),
         (ARRAY, ARRAY, "y has 2 dimensions but must be one column."),
         (ARRAY, None, "y is None: give labels, or the name of their column."),
-        (ARRAY, np.arange(30) % 2, "X is a Dask Array but y is a ndarray: give a Dask array or"),
+        (ARRAY, np.arange(30) % 2, "X is a Dask Array but y is an ndarray: give a Dask array or"),
         (ARRAY, "label", "X has no column 'label'; the columns are '0' and '1'."),
         (ARRAY.map_blocks(np.ma.asarray), LABELS, "X is made of MaskedArray blocks: turn them"),
     ],
