@@ -261,7 +261,8 @@ def ridged_problem(rows: Rows, ridge: float) -> tuple[NoisyProblem, Evidence]:
     centre, spreads = middles(shifted(some.features, shift), counts_of(some))
     spreads = np.where(spreads > 0, spreads, moments.spreads)
     spreads = np.where(spreads > 0, spreads, 1.0)
-    problem = NoisyProblem.of(rows, Scaling(shift, np.r_[1.0, 1 / spreads]))
+    scaling = Scaling(shift, np.r_[1.0, 1 / spreads], np.ones(rows.n_features))
+    problem = NoisyProblem.of(rows, scaling)
     # The curve at the centre of the rows, and each slope.
     pulled = np.eye(rows.n_features + 1)
     pulled[0] = np.r_[1.0, centre / spreads] * CENTRE_SHARE**0.5
