@@ -50,12 +50,12 @@ fuzz: .venv/installed-dev
 
 # Hours of CPU: a suite that ended is not run again, until build/calibration is removed.
 CALIBRATIONS := run rare checks leaning elicited losses audit contour local multiclass scores line \
-  line_learners stratified_audit assisted_audit looked_up_classes stated_classes
+  line_learners stratified_audit assisted_audit looked_up_classes stated_classes few_values planning_check
 calibration: $(CALIBRATIONS:%=build/calibration/%.txt)
 
 build/calibration/%.txt: .venv/installed-dev
 	@mkdir -p $(@D)
-	set -o pipefail; time $(BIN)/python -m tests.calibration.$* | tee $@.part
+	set -o pipefail; { time $(BIN)/python -m tests.calibration.$*; } 2>&1 | tee $@.part
 	@mv $@.part $@
 
 signals: .venv/installed-dev
