@@ -29,7 +29,7 @@ from evenodds.inference.looks import look_reached
 from evenodds.inference.multiclass.confusion import confusion_test
 from evenodds.inference.multiclass.confusion_strata import StratifiedConfusionResult
 from evenodds.inference.results import Diagnostic
-from evenodds.model.scores import MOST_FOLDS, area_under_curve, score_rows
+from evenodds.model.scores import FEWEST_FOLDS, MOST_FOLDS, area_under_curve, score_rows
 from evenodds.rows.anchor_points import whole
 from evenodds.rows.base import Block, Rows, refuse_missing
 from evenodds.rows.labels import Classes, distinct_labels, read_classes
@@ -93,7 +93,7 @@ def make_scores(
             "column for each class and named like it, as scikit-learn's cross_val_predict(model, "
             "X, y, method='predict_proba') gives them."
         ) from None
-    n_folds = check_whole(folds, "--folds", at_least=2, at_most=MOST_FOLDS)
+    n_folds = check_whole(folds, "--folds", at_least=FEWEST_FOLDS, at_most=MOST_FOLDS)
     rng = np.random.default_rng(check_whole(seed, "--seed"))
     with pass_progress(rows):
         scores = score_rows(rows, n_folds, rng)

@@ -63,6 +63,8 @@ SLOW = 0.5
 ROUGHLY, FEW_COLUMNS = 0.03, 40
 
 MOST_FOLDS = 100
+# The penalty of our own model is chosen by pairs of folds, and fitted to the others.
+FEWEST_FOLDS = 3
 # About its mean, a constant column's spread is rounding of rounding; ids of 10^15 have far more.
 CONSTANT = 1e-15
 # No model tells labels apart so well, unless a feature knows them: a few flips forbid it.
@@ -86,7 +88,10 @@ def assign_folds(
             folds[rows] = (start + np.arange(len(rows))) % n_folds
             start += len(rows)
         return folds
-    n_groups = int(groups.max()) + 1
+    # In the order of their first rows, which does not depend on what they are called.
+    _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
+    groups = np.argsort(np.argsort(first))[groups]
+    n_groups = len(first)
     counts = np.column_stack(
         [np.bincount(groups, labels, n_groups), np.bincount(groups, ~labels, n_groups)]
     )
@@ -445,7 +450,8 @@ def out_of_fold_scores(
         A model with ``predict_proba``; it is cloned for every fold. By default a ridge logistic
         regression, whose penalty is chosen inside each training part.
     folds : int, default 5
-        Parts that the rows are divided into; labels are evenly spread over them.
+        Parts that the rows are divided into; labels are evenly spread over them. At least 3, or 2
+        with an estimator.
     groups : array-like or str, optional
         Rows that belong together (one patient): no group is split over folds.
     seed : int, default 0
@@ -494,7 +500,8 @@ def out_of_fold_scores(
     >>> bool(scores[y == 1].mean() > scores[y == 0].mean())
     True
     """
-    n_folds = check_whole(folds, "folds", at_least=2, at_most=MOST_FOLDS)
+    fewest = FEWEST_FOLDS if estimator is None else 2
+    n_folds = check_whole(folds, "folds", at_least=fewest, at_most=MOST_FOLDS)
     rng = np.random.default_rng(check_whole(seed, "seed"))
     if estimator is None:
         parts: Any = {"sample_weight": sample_weight, "groups": groups, "device": device}

@@ -252,3 +252,26 @@ def test_an_estimator_that_reads_missing_values_gets_them(data, estimator):
     holed = np.where(np.arange(X.size).reshape(X.shape) % 50 == 0, np.nan, X)
     scores = eo.out_of_fold_scores(holed, y, estimator=estimator)
     assert scores[y == 1].mean() > scores[y == 0].mean()
+
+
+def test_groups_are_divided_alike_whatever_they_are_called_and_whoever_reads_them(data):
+    X, y = data
+    group = np.random.default_rng(3).integers(0, 80, len(y))
+    frame = pd.DataFrame(X).add_prefix("x").assign(y=y, group=group)
+    named = np.char.add("g", (7 * group % 80).astype(str))
+    whole = eo.out_of_fold_scores(X, y, groups=group)
+    parts, labels, groups = (da.from_array(part, chunks=300) for part in (X, y, group))
+    for found in (
+        eo.out_of_fold_scores(X, y, groups=named),
+        eo.out_of_fold_scores(frame, "y", groups="group"),
+        eo.out_of_fold_scores(parts.rechunk((300, 8)), labels, groups=groups),
+    ):
+        np.testing.assert_allclose(found, whole, atol=1e-12)
+
+
+def test_a_penalty_is_chosen_by_two_folds_so_it_takes_three(data):
+    X, y = data
+    with pytest.raises(eo.InputError, match="folds is 2 but must be a whole number of at least 3"):
+        eo.out_of_fold_scores(X, y, folds=2)
+    assert np.isfinite(eo.out_of_fold_scores(X, y, folds=3)).all()
+    assert np.isfinite(eo.out_of_fold_scores(X, y, estimator=GaussianNB(), folds=2)).all()

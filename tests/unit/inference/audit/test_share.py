@@ -292,7 +292,7 @@ def test_other_audits_are_refused():
         eo.corrected_share({0: 50, 1: 50}, by_given, elsewhere=True)
     with pytest.raises(eo.InputError, match="the audit has groups"):
         eo.corrected_share({0: 50, 1: 50}, audit(9, 1, 1, 9, groups=np.repeat(range(10), 2)))
-    with pytest.raises(eo.InputError, match="audit is 'list' but must be"):
+    with pytest.raises(eo.InputError, match="audit is a list but must be"):
         eo.corrected_share({0: 50, 1: 50}, [1, 0])
     with pytest.raises(eo.InputError, match="at least two groups"):
         eo.corrected_share({"a": {0: 50, 1: 50}}, {"a": by_given})

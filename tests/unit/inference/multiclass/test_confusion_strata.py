@@ -208,7 +208,7 @@ def test_cases_of_classes_that_cannot_be_drawn_are_refused(change, message):
 
 def test_what_is_no_probability_is_refused():
     _, given, scores = world(n=300)
-    with pytest.raises(eo.InputError, match="scores of row 0 are not probabilities"):
+    with pytest.raises(eo.InputError, match="scores of row 1 of 300 are not probabilities"):
         eo.choose_cases(2 * scores, given=given)
 
 
