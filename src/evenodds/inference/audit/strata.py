@@ -45,6 +45,8 @@ IS_POSITIVE = np.array([0, 1])  # of the two columns of labels
 RATIO, FEWEST_AUDITED = 2.0, 5
 # Rows drawn that are further than this from those that the chances would draw, in z.
 SURPRISING = 4.0
+# Drawn rows of a label that stand for a smaller share of its rows hardly speak of the others.
+LEAST_STOOD_FOR = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +293,10 @@ def read_inclusion(
         for rows in _alike(chances, drawn, np.flatnonzero(labelled == value))
     ]
     counts = int((~labelled).sum()), int(labelled.sum())
-    return labels, tuple(strata), counts, inclusion_check(chances, drawn)
+    check = inclusion_check(chances, drawn)
+    if not check.concern:
+        check = unseen_check(chances, drawn, labelled, labels) or check
+    return labels, tuple(strata), counts, check
 
 
 def _alike(chances: FloatArray, drawn: Any, rows: Any) -> list[Any]:
@@ -328,6 +333,29 @@ def _stratum(chances: FloatArray, drawn: Any, wrong: FloatArray, given: Any) -> 
         worth=worth,
         share_wrong=wrong_share,
     )
+
+
+def unseen_check(
+    chances: FloatArray, drawn: Any, labelled: Any, labels: AuditedLabels
+) -> Diagnostic | None:
+    """Doubt rows of a label of which most had so small a chance that hardly one was drawn.
+
+    The others are then taken for like those that were, which had a large chance for a reason.
+    """
+    for value, name in ((False, labels.negative), (True, labels.positive)):
+        own = labelled == value
+        stands_for = float((1 / chances[drawn & own]).sum())
+        if stands_for < own.sum() * LEAST_STOOD_FOR:
+            return Diagnostic(
+                name="inclusion",
+                message=f"The rows drawn among those labelled {name!r} stand for "
+                f"{stands_for:,.0f} of {own.sum():,}: the others had small chances, and hardly one "
+                "was drawn. They are taken for as often wrong as those that were: audit some of "
+                "them.",
+                concern=True,
+                statistic=stands_for / float(own.sum()),
+            )
+    return None
 
 
 def inclusion_check(chances: FloatArray, drawn: Any) -> Diagnostic:

@@ -155,3 +155,27 @@ def test_what_cannot_be_read_gets_its_sentence(change, message):
     settings = {**usual, **change}
     with pytest.raises(eo.InputError, match=message):
         eo.audit_test(settings.pop("true"), settings.pop("given"), **settings)
+
+
+def test_rows_of_which_hardly_one_could_be_drawn_raise_a_doubt():
+    """Where none of 4,000 with a chance of 0.0004 was drawn, the suspicious ones stand for them.
+
+    Equal rates are then rejected in one audit of eight, and never without a doubt.
+    """
+    rejected, silent, doubted = 0, 0, 0
+    for run in range(40):
+        rng = np.random.default_rng([2, run])
+        eta = 1 / (1 + np.exp(-(2 * rng.normal(size=10_000) - 1)))
+        true = rng.random(10_000) < eta
+        given = true ^ (rng.random(10_000) < 0.1)
+        suspicious = np.where(given, 1 - eta, eta) > 0.3
+        chance = np.where(suspicious, 0.06, 0.0004)
+        truth = np.where(rng.random(10_000) < chance, true.astype(int).astype(object), None)
+        found = eo.audit_test(truth, given.astype(int), inclusion=chance)
+        (doubt,) = (one.concern for one in found.diagnostics if one.name == "inclusion")
+        rejected += found.pvalue < 0.05
+        silent += found.pvalue < 0.05 and not doubt
+        doubted += doubt
+    assert rejected >= 2
+    assert doubted < 20
+    assert silent == 0
