@@ -9,6 +9,9 @@ from scipy.special import ndtr, ndtri
 from evenodds.inference.audit.audit_test import EXACT
 from evenodds.inference.audit.result import AuditTestResult
 from evenodds.inference.audit.score import AuditByGiven, AuditByTrue
+from evenodds.inference.cases.line_fit import LEAST_SLOPE, LineStatistic
+from evenodds.inference.cases.strata import Strata
+from evenodds.inference.line.result import LineTestResult
 from evenodds.inference.results import Profiled
 from evenodds.planning.exact_power import is_summable, powers_at
 from evenodds.validation import FloatArray, check_between
@@ -42,7 +45,7 @@ def could_have_found(
     hypothesised asymmetry must be from the estimate for z to lie beyond its critical value with
     room for its own scatter. Of a two-sided test, in the direction that is harder to find. None
     if nowhere. A z that few tables can have is far from normal: the power of an exact audit is
-    that of all its tables.
+    that of all its tables. Along few looked-up cases z falls in steps: there it is that of a plan.
     """
     wanted = check_between(power, "power", 0, 1, closed="neither")
     summed = _summed(result, significance)
@@ -101,7 +104,9 @@ def _hardest(reaches: list[float | None]) -> float | None:
 
 
 def _summed(result: Profiled, significance: float) -> list[FloatArray]:
-    """Return the powers of an exact audit at all sizes, either way; none of another test."""
+    """Return the powers at all sizes, either way, where they are not read off the profile."""
+    if isinstance(result, LineTestResult) and result.answers == "looked-up":
+        return [_along_line(result, significance, side) for side in _sides(result)]
     if not isinstance(result, AuditTestResult) or result.method not in EXACT:
         return []
     counts = result.given_counts
@@ -112,6 +117,29 @@ def _summed(result: Profiled, significance: float) -> list[FloatArray]:
     level = 2 * tail if result.alternative == "two-sided" else tail
     # To the lower side of the estimate lies what a positive asymmetry has to be told from.
     return [powers_at(audit, -side * SIZES, level, result.alternative) for side in _sides(result)]
+
+
+def _along_line(result: LineTestResult, significance: float, side: int) -> FloatArray:
+    """Return the power of a line through looked-up cases, as it is planned: z on expected counts.
+
+    The shares truly positive stay, and so does the rate of the class that is flipped less.
+    """
+    if result.alpha is None or result.beta is None:
+        return np.full(len(SIZES), np.nan)
+    less = min(result.alpha, result.beta)
+    sizes = SIZES[2 * less + SIZES < 1 - LEAST_SLOPE]
+    slope = (1 - 2 * less - sizes)[:, None]
+    rows, judged, true = (
+        np.array([getattr(one, name) for one in result.strata])
+        for name in ("n_rows", "n_cases", "true")
+    )
+    given = less + (sizes[:, None] if side < 0 else 0.0) + slope * true
+    ones = np.ones(given.shape)
+    counts = Strata(rows * ones, rows * given, judged * ones, judged * true * ones, ones, math.inf)
+    statistic = LineStatistic.of(counts, result.shared_tolerance)
+    z, critical = -side * statistic(np.zeros(1))[:, 0], _critical(result, significance)
+    powers = ndtr(z - critical) + ndtr(-z - critical) * (result.alternative == "two-sided")
+    return np.concatenate([powers, np.full(len(SIZES) - len(sizes), np.nan)])
 
 
 def _reached(powers: FloatArray, wanted: float) -> float | None:

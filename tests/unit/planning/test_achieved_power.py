@@ -146,3 +146,22 @@ def test_a_look_at_a_small_audit_asks_for_more():
 def test_a_one_sided_small_audit_finds_smaller_ones_its_own_way():
     two_sided, one_sided = small_audit(8, 0), small_audit(8, 0, alternative="less")
     assert could_have_found(one_sided) < could_have_found(two_sided)
+
+
+def looked_up(seed, flips, n_cases=30):
+    rng = np.random.default_rng(seed)
+    eta = rng.beta(0.6, 0.9, 3000)
+    true = (rng.random(3000) < eta).astype(int)
+    given = eo.ClassConditionalNoise(*flips).flip(true, rng)
+    scores = flips[1] + (1 - sum(flips)) * eta
+    cases = eo.choose_cases(scores, n_cases=n_cases, seed=seed)
+    return eo.line_test(scores, given, cases, true[cases.rows], answers="looked-up")
+
+
+def test_what_few_looked_up_cases_find_is_not_overstated():
+    """0.8 is claimed; read off the profile, whose z falls in steps, it was found in 0.4."""
+    claimed = np.median([could_have_found(looked_up(seed, (0.1, 0.1))) for seed in range(10)])
+    harder = [looked_up(100 + seed, (0.1 + claimed, 0.1)).pvalue < 0.05 for seed in range(60)]
+    assert np.mean(harder) > 0.65
+    one_sided = replace(looked_up(0, (0.1, 0.1)), alternative="greater")
+    assert could_have_found(one_sided) < claimed * 1.2
