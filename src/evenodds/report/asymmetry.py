@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from evenodds.inference.asymmetry import METHODS
+from evenodds.inference.boundary import TOO_FEW_PLACES
 from evenodds.inference.results import AsymmetryTestResult
 from evenodds.report import wording
 from evenodds.report.sheet import Caption, Sheet, SheetPicture, View
@@ -77,7 +78,9 @@ def next_steps(
     """
     if wording.is_withheld(result, significance):
         return [
-            "Collect more rows, or use fewer columns: those that an expert would look at.",
+            "Add columns that take more values."
+            if result.withheld == TOO_FEW_PLACES
+            else "Collect more rows, or use fewer columns: those that an expert would look at.",
             "Or look up the true label of some rows, and test these with audit_test.",
         ]
     settle = "Settle the doubts first: a wrong curve or a wrong anchor can look like unequal flips"

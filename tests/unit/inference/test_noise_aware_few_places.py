@@ -40,6 +40,7 @@ def test_two_places_tell_no_asymmetry_by_the_shape(seed, turned):
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (told["statistic"], told["pvalue"], told["asymmetry"]) == (None, None, None)
     assert WHY in result.summary()
+    assert "Add columns that take more values." in result.summary()
 
 
 @pytest.mark.parametrize("turned", [False, True])
