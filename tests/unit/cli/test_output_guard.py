@@ -54,8 +54,8 @@ def test_the_message_goes_to_stderr(capsys, error, message):
     [
         ("n_strata is 1 of n_files.", "--strata is 1 of n_files."),
         (
-            "column 'sample_weight' of /tmp/n_strata.csv.",
-            "column 'sample_weight' of /tmp/n_strata.csv.",
+            "column 'sample_weight' of /data/n_strata.csv.",
+            "column 'sample_weight' of /data/n_strata.csv.",
         ),
         ("drop rows (missing='drop').", "drop rows (--missing drop)."),
         ("as f(x, missing='drop').", "as f(x, missing='drop')."),
