@@ -86,7 +86,7 @@ def test_the_area_counts_pairs_and_ties_with_their_weights():
         ({"features": "age,dos"}, (), "has no column 'dos'; did you mean 'dose'?"),
         ({"name": "s.xlsx"}, (), "must end in '.parquet', '.csv' or '.npy'."),
         ({"name": "no/s.csv"}, (), "name a file in a folder that exists."),
-        ({}, ("--folds", 1), "--folds is 1 but must be a whole number of at least 2."),
+        ({}, ("--folds", 1), "--folds is 1 but must be a whole number of at least 3."),
         ({}, ("--folds", 90), "the rarer label has"),
         ({}, ("--seed", -1), "--seed is -1 but must be a whole number of at least 0."),
         ({"features": "stated"}, (), "missing values"),
