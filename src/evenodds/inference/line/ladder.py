@@ -19,10 +19,10 @@ from evenodds.validation import FloatArray, counted
 # Folds that scores are usually made with.
 FOLDS = 5
 # Below this many in a stratum the level of stated probabilities does not hold everywhere.
-# Cases of the rarer class among those judged, as stated: with fewer in all uniform noise would be
-# rejected in up to 0.3 (docs/line.md).
-FEWEST_OF_A_CLASS = 3.0
 ENOUGH_ANSWERS_PER_STRATUM = 8
+# Cases of the rarer class among those judged, as stated: with fewer in all uniform noise would be
+# rejected in up to 0.22 (docs/line.md).
+FEWEST_OF_A_CLASS = 3.0
 DOUBT_BELOW = 0.01
 # Answers are taken to rise with labels below this p-value.
 RISES = 0.05
