@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -93,11 +93,11 @@ def _in_processes(
     # A fresh interpreter for each worker: forking one that runs threads can hang.
     context = multiprocessing.get_context("spawn")
     packed = _pack(do)
-    with (
-        unwinding_when_ended(),
-        _one_thread_each(),
-        ProcessPoolExecutor(workers, context, initializer=_receive, initargs=(packed,)) as pool,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(unwinding_when_ended())
+        stack.enter_context(_one_thread_each())
+        with held_back():  # half built, it would end with a traceback of Python's own
+            pool = stack.enter_context(ProcessPoolExecutor(workers, context, _receive, (packed,)))
         waiting = iter(enumerate(tasks))
         running: dict[Future[Any], int] = {}
         try:

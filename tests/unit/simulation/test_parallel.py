@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import pytest
 
 import evenodds as eo
+from evenodds.simulation import parallel
 from evenodds.simulation.parallel import THREAD_SETTINGS, carry_out
 
 TASKS = list(range(20))
@@ -81,6 +83,22 @@ def test_an_interrupt_keeps_what_is_finished(workers):
 def test_an_interrupt_before_anything_is_finished_is_passed_on():
     with pytest.raises(KeyboardInterrupt):
         carry_out(FailAt(KeyboardInterrupt(), 0), TASKS)
+
+
+def test_an_interrupt_waits_until_the_pool_is_built(monkeypatch):
+    # One that is half built ends with a traceback of Python's own.
+    built = []
+
+    class Interrupted(ProcessPoolExecutor):
+        def __init__(self, *given, **named):
+            signal.raise_signal(signal.SIGINT)
+            super().__init__(*given, **named)
+            built.append(self)
+
+    monkeypatch.setattr(parallel, "ProcessPoolExecutor", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(abs, [1, 2], workers=2)
+    assert len(built) == 1
 
 
 def test_an_interrupt_within_a_task_keeps_those_before_it():
