@@ -1,6 +1,6 @@
 """Where the tests of several classes are tried: named cells, and one run of a cell."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 
@@ -21,29 +21,37 @@ WORLDS = {"square": four_bells(), "lopsided": four_bells(lopsided=True)}
 
 @dataclass(frozen=True)
 class ClassCell:
-    """One setting to simulate: uniform noise, and perhaps one class that loses to another."""
+    """One setting to simulate: uniform noise, and perhaps classes that lose to others."""
 
     world: str
     n: int
     scheme: str
     rate: float = 0.15
-    lost: float = 0.0  # share of class 0 that is labelled 1, beyond uniform noise
+    # Shares of a class that are labelled another, beyond uniform noise.
+    lost: tuple[tuple[int, int, float], ...] = ()
     k: int = 4
     tolerance: float = 0.0
 
     @property
     def name(self) -> str:
         """A short name for tables."""
+        lost = "".join(f"+{share:g} {i}>{j}" for i, j, share in self.lost)
         return (
-            f"{self.scheme}, {self.world}, n={self.n} k={self.k} noise={self.rate:g}"
-            f"+{self.lost:g} tolerance={self.tolerance:g}"
+            f"{self.scheme}, {self.world}, n={self.n} k={self.k} noise={self.rate:g}{lost} "
+            f"tolerance={self.tolerance:g}"
         )
 
     def flips(self):
         matrix = uniform_flips(4, self.rate)
-        matrix[0, 1] += self.lost
-        matrix[0, 0] -= self.lost
+        for i, j, share in self.lost:
+            matrix[i, j] += share
+            matrix[i, i] -= share
         return matrix
+
+    def asymmetries(self):
+        """Return the true asymmetry of every pair."""
+        flips = self.flips()
+        return np.array([flips[j, i] - flips[i, j] for i, j in PAIRS])
 
     def splits(self):
         every = range(4)
@@ -83,9 +91,20 @@ LEVEL_CELLS = (
     ClassCell("lopsided", 2000, "output-codes"),
     ClassCell("lopsided", 2000, "one-vs-one"),
 )
+ONE_PAIR = ClassCell("lopsided", 2000, "one-vs-one", lost=((0, 1, 0.15),))
+TWO_PAIRS = ClassCell("lopsided", 2000, "one-vs-one", lost=((0, 3, 0.1), (1, 2, 0.15)))
+THREE_PAIRS = ClassCell(
+    "lopsided", 4000, "one-vs-one", lost=((0, 1, 0.1), (1, 3, 0.1), (2, 3, 0.2)), tolerance=0.05
+)
 PAIR_CELLS = (
-    ClassCell("lopsided", 2000, "one-vs-one", lost=0.15),
-    ClassCell("lopsided", 2000, "one-vs-one", lost=0.3),
+    ONE_PAIR,
+    replace(ONE_PAIR, lost=((0, 1, 0.3),)),
+    replace(ONE_PAIR, n=8000),
+    TWO_PAIRS,
+    replace(TWO_PAIRS, n=8000),
+    THREE_PAIRS,
+    ClassCell("square", 1000, "one-vs-one", 0.3, ((0, 3, 0.1), (1, 2, 0.1)), tolerance=0.1),
+    ClassCell("square", 4000, "one-vs-one", 0.1, ((0, 1, 0.2), (1, 2, 0.2), (2, 3, 0.2))),
 )
 
 

@@ -110,13 +110,14 @@ class Elicited:
         return mean @ eo.fit_logistic(X, labels).covariance @ mean, error, claimed
 
     def estimate(self, run):
-        """Return the test's p-value, estimate and tipping point."""
+        """Return the test's p-value, estimate and tipping point; nan where it has none."""
         X, labels, anchors = self.draw(run)
         if anchors is None:
             return 1.0, np.nan, np.nan
         result = eo.asymmetry_test(X, labels, anchors)
-        tipping = next(d.statistic for d in result.diagnostics if d.name == "tipping point")
-        return result.pvalue, result.asymmetry, tipping
+        tipping = [d.statistic for d in result.diagnostics if d.name == "tipping point"]
+        size = np.nan if result.asymmetry is None else result.asymmetry
+        return result.pvalue, size, tipping[0] if tipping else np.nan
 
 
 def rejections(setting, runs, over=map):

@@ -43,8 +43,9 @@ class OtherColumns:
         if anchors is None:
             return False, False
         result = eo.asymmetry_test(used, labels, anchors)
-        agree = next(not d.concern for d in result.diagnostics if d.name == "anchors and curve")
-        return result.pvalue < 0.05, result.pvalue < 0.05 and agree
+        # A single toss-up has nothing to agree with, and raises no concern.
+        apart = any(d.concern for d in result.diagnostics if d.name == "anchors and curve")
+        return result.pvalue < 0.05, result.pvalue < 0.05 and not apart
 
     def draw(self, run):
         """Return the test's features, noisy labels and the anchors of a session."""

@@ -4,9 +4,9 @@ For hypothesised asymmetries the curve and the noise rates are fitted to the lab
 gap between the curve's log-odds at a split's anchors and the stated ones then tells how much
 more the labels lean than was hypothesised (theory page, "More than two classes").
 
-Flips between one pair of classes also bend the curve at the toss-ups of other pairs. So pairs
-are taken strongest first, and each later one is tested with the asymmetries of those before it
-free. Splits of all classes overlap anyway; each is tested alone, against uniform noise.
+Flips between one pair of classes also bend the curve at the toss-ups of other pairs. So a pair is
+tested with the asymmetries of all others free. Splits of all classes overlap anyway; each is tested
+alone, against uniform noise.
 """
 
 from collections.abc import Sequence
@@ -59,12 +59,16 @@ class Gaps:
     covariance: FloatArray
     pulls: FloatArray  # derivative of the distances in the asymmetries
 
-    def solved(self, freed: list[int]) -> tuple[FloatArray, FloatArray]:
-        """Return the asymmetries of some splits that close their gaps, and their covariance."""
+    def solved(self, freed: list[int], even: Sequence[int] = ()) -> tuple[FloatArray, FloatArray]:
+        """Return the asymmetries of some splits that close their gaps, and their covariance.
+
+        Those of `even` splits go to 0 meanwhile, all others stay.
+        """
         block = np.ix_(freed, freed)
         pulls = self.pulls[block]
         inverse = np.linalg.pinv(np.where(np.abs(pulls) < NO_PULL, 0.0, pulls))
-        found = self.asymmetries[freed] - inverse @ self.distances[freed]
+        gone = self.pulls[np.ix_(freed, even)] @ self.asymmetries[[*even]] if even else 0.0
+        found = self.asymmetries[freed] - inverse @ (self.distances[freed] - gone)
         return found, inverse @ self.covariance[block] @ inverse.T
 
 
@@ -95,16 +99,24 @@ def gaps_at(problem: Problem, fit: ClassFit) -> Gaps:
     )
 
 
-def freed_fit(problem: Problem, fit: ClassFit, freed: list[int]) -> tuple[ClassFit, Gaps]:
-    """Move the asymmetries of some splits until the curve runs through their anchors."""
+def freed_fit(
+    problem: Problem, fit: ClassFit, freed: list[int], even: Sequence[int] = ()
+) -> tuple[ClassFit, Gaps]:
+    """Move the asymmetries of some splits until the curve runs through their anchors.
+
+    Those of `even` splits go to 0 meanwhile.
+    """
     gaps = gaps_at(problem, fit)
     for _ in range(MOST_STRIDES):
-        found, covariance = gaps.solved(freed)
-        stride = found - gaps.asymmetries[freed]
-        if (np.abs(stride) <= SETTLED * np.sqrt(covariance.diagonal())).all():
+        found, covariance = gaps.solved(freed, even)
+        stride = np.zeros_like(gaps.asymmetries)
+        stride[freed] = found - gaps.asymmetries[freed]
+        stride[[*even]] = -gaps.asymmetries[[*even]]
+        near = np.abs(stride[freed]) <= SETTLED * np.sqrt(covariance.diagonal())
+        if near.all() and not stride[[*even]].any():
             break
-        asymmetries = gaps.asymmetries.copy()
-        asymmetries[freed] += stride * min(1.0, LARGEST_STRIDE / float(np.abs(stride).max()))
+        share = min(1.0, LARGEST_STRIDE / float(np.abs(stride).max()))
+        asymmetries = gaps.asymmetries + stride * share
         start = _along(fit, problem.family, asymmetries)
         low, _ = problem.family.lowest_rates(asymmetries)
         rates = np.clip(start.rates, low, np.maximum(low, problem.family.highest_rates))
@@ -169,8 +181,7 @@ def _along(fit: ClassFit, family: FlipFamily, asymmetries: FloatArray) -> ClassP
     return ClassPoint(coefficients, fit.point.rates + step[n_theta:], asymmetries)
 
 
-# A pair whose adjusted p-value is below this moves the curve before the next is tested; the
-# others move it too little to be worth a fit.
+# Where a p-value is below this another fit is worth its time; elsewhere it would change too little.
 WORTH_A_FIT = 0.2
 
 
@@ -180,10 +191,11 @@ class Finding:
 
     statistic: float
     pvalue: float
-    adjusted: float
     asymmetry: float
     standard_error: float
     rate: float  # of a flip from one class to another, both ways alike
+    adjusted: float = 1.0  # p-value of this split, all counted
+    overall: float = 1.0  # of the hypothesis that no split leans, by this one, all counted
 
 
 def each_alone(
@@ -198,40 +210,58 @@ def each_alone(
     adjusted = holm([one.pvalue for one in found.values()]).tolist() if found else []
     findings = {}
     for (number, one), level in zip(found.items(), adjusted, strict=True):
-        findings[number] = replace(one, adjusted=level)
+        read = one
         if level < WORTH_A_FIT:
             fit, moved = freed_fit(problem, null, [number])
-            findings[number] = _sized(findings[number], _read(moved, [number], fit), 1)
+            read = _weaker(one, _read(moved, [number], fit))
+        counted = max(level, read.pvalue)
+        findings[number] = replace(read, adjusted=counted, overall=counted)
     return findings, null
 
 
 def strongest_first(
     problem: Problem, null: ClassFit, told: list[int]
 ) -> tuple[dict[int, Finding], ClassFit]:
-    """Test some pairs one after another, the strongest first, freeing each for those that follow.
+    """Test some pairs, each whatever the others do, and count them as they come by strength.
 
-    With m pairs the first counts m-fold, the next (m - 1)-fold, as in Holm's method.
+    The strongest is looked for where no other leans, the next where that one is free, and so on.
+    With m pairs the first counts m-fold, the next (m - 1)-fold, as in Holm's method. Others that
+    lean unseen can make a pair look strong; so its own p-value counts too, with all of them free.
+
     Return the findings, and the fit in which all that may lean are free.
     """
     fit, gaps = null, gaps_at(problem, null)
-    found: dict[int, Finding] = {}
-    counts: dict[int, int] = {}  # of the pairs that enter the fit
+    overall: dict[int, float] = {}
+    adjusted: dict[int, float] = {}
+    freed: list[int] = []
     highest = 0.0
-    while len(found) < len(told):
-        rest = [pair for pair in told if pair not in found]
-        tested = {pair: _read(gaps, [*found, pair], fit) for pair in rest}
+    while len(adjusted) < len(told):
+        rest = [pair for pair in told if pair not in adjusted]
+        tested = {pair: _read(gaps, [*adjusted, pair], fit) for pair in rest}
+        overall = overall or {p: min(len(told) * one.pvalue, 1.0) for p, one in tested.items()}
         strongest = max(rest, key=lambda pair: abs(tested[pair].statistic))
-        one = tested[strongest]
-        highest = max(highest, min(len(rest) * one.pvalue, 1.0))
-        found[strongest] = replace(one, adjusted=highest)
+        highest = max(highest, min(len(rest) * tested[strongest].pvalue, 1.0))
+        adjusted[strongest] = highest
         if highest < WORTH_A_FIT:
-            counts[strongest] = len(rest)
-            fit, gaps = freed_fit(problem, fit, [*counts])
-    for pair, count in counts.items():
-        # A neighbour that entered before the culprit is cleared once the culprit is free.
-        order = [*(other for other in counts if other != pair), pair]
-        found[pair] = _sized(found[pair], _read(gaps, order, fit), count)
-    return found, fit
+            freed.append(strongest)
+            fit, gaps = freed_fit(problem, fit, freed)
+    return {
+        pair: replace(one, adjusted=max(adjusted[pair], one.pvalue), overall=overall[pair])
+        for pair, one in _whatever_others_do(problem, null, told).items()
+    }, fit
+
+
+def _whatever_others_do(problem: Problem, null: ClassFit, told: list[int]) -> dict[int, Finding]:
+    """Test each of some pairs with all others free to lean."""
+    fit, gaps = freed_fit(problem, null, told)
+    found = {}
+    for pair in told:
+        others = [other for other in told if other != pair]
+        found[pair] = _read(gaps, [*others, pair], fit)
+        if found[pair].pvalue < WORTH_A_FIT:
+            even, at_even = freed_fit(problem, fit, others, [pair])
+            found[pair] = _weaker(_read(at_even, [*others, pair], even), found[pair])
+    return found
 
 
 def _read(gaps: Gaps, freed: list[int], fit: ClassFit) -> Finding:
@@ -240,25 +270,21 @@ def _read(gaps: Gaps, freed: list[int], fit: ClassFit) -> Finding:
     estimate, error = float(asymmetries[-1]), float(np.sqrt(max(covariance[-1, -1], 0.0)))
     if not (np.isfinite(estimate) and 0 < error < np.inf):
         # No asymmetry moves the curve at these anchors: any would do.
-        return Finding(0.0, 1.0, 1.0, 0.0, 1.0, _rate(fit, freed[-1]))
+        return Finding(0.0, 1.0, 0.0, 1.0, _rate(fit, freed[-1]))
     z = estimate / error
-    pvalue = float(2 * ndtr(-abs(z)))
-    return Finding(z, pvalue, pvalue, estimate, error, _rate(fit, freed[-1]))
+    return Finding(z, float(2 * ndtr(-abs(z))), estimate, error, _rate(fit, freed[-1]))
 
 
-def _sized(one: Finding, there: Finding, count: int) -> Finding:
-    """Return a finding with the size read where the curve runs through the anchors.
+def _weaker(one: Finding, there: Finding) -> Finding:
+    """Return a finding where the split is even, sized where the curve runs through the anchors.
 
-    A step from the null tells whether a split leans; a large lean is further than one step. The
-    weaker of both tests counts, and none where they point opposite ways: what is rejected is
+    A step from no asymmetry tells whether a split leans; a large lean is further than one step.
+    The weaker of both tests counts, and none where they point opposite ways: what is rejected is
     outside the interval too.
     """
     agree = one.statistic * there.statistic > 0
     z = min(one.statistic, there.statistic, key=abs) if agree else 0.0
-    pvalue = float(2 * ndtr(-abs(z)))
-    return replace(
-        there, statistic=z, pvalue=pvalue, adjusted=max(one.adjusted, min(count * pvalue, 1.0))
-    )
+    return replace(there, statistic=z, pvalue=float(2 * ndtr(-abs(z))))
 
 
 def _rate(fit: ClassFit, split: int) -> float:

@@ -354,9 +354,9 @@ def multiclass_test(
     statistic is the gap between this curve's log-odds at the toss-ups and the stated ones, over
     its standard error.
 
-    Pairs are tested strongest first, each with those before it free to lean: flips from i to j
-    also move the curve at the toss-ups of i and k. Splits of the other schemes are tested each
-    alone and adjusted by Holm's method.
+    Flips from i to j also move the curve at the toss-ups of i and k. So the strongest pair tells
+    whether any leans, but a pair is named only where it also leans with all others free to lean.
+    Splits of the other schemes are tested each alone and adjusted by Holm's method.
 
     The log-odds between any two classes must be linear in the columns, or in those of a formula
     (which helps if it is the right one), and noise must depend on the class only. Pairs without
@@ -429,6 +429,7 @@ def run_on_class_rows(
         agreeing = None if isinstance(one, str) else anchors_check(best, group)
         checks = agreeing, range_check(rows.rows, points)
         tested[split] = one, tuple(check for check in checks if check is not None)
+    any_leans = [min(one.overall, one.adjusted) for one in found if not isinstance(one, str)]
     records = []
     for split, toss_ups in every:
         record = untested_record(split, toss_ups, rows, counts, scheme)
@@ -440,6 +441,7 @@ def run_on_class_rows(
         scheme=scheme,
         classes=names,
         class_counts=tuple(round(count) for count in counts),
+        pvalue=min(any_leans, default=math.nan),
         splits=tuple(records),
         noise_rate=None if len(withheld) == len(known) else float(1 - flips.diagonal().mean()),
         n_rows=round(float(counts.sum())),

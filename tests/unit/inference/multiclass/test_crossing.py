@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from tests.class_worlds import four_bells, relabel, uniform_flips
 
 from evenodds.inference.multiclass.crossing import (
@@ -12,7 +13,7 @@ from evenodds.inference.multiclass.crossing import (
     Gaps,
     Problem,
     SplitAnchors,
-    _sized,
+    _weaker,
     each_alone,
     freed_fit,
     gaps_at,
@@ -60,6 +61,13 @@ def null(problem):
     return fit_classes(problem.data, problem.family)
 
 
+def _alone(problem, null):
+    """Return z of each pair where no other leans."""
+    gaps = gaps_at(problem, null)
+    solved = [gaps.solved([pair]) for pair in range(6)]
+    return [float(found[0] / np.sqrt(covariance[0, 0])) for found, covariance in solved]
+
+
 @pytest.mark.parametrize("sides", [((0,), (1,)), ((3,), (0, 1)), ((0, 3), (1, 2))])
 def test_the_gradient_of_a_split_is_its_slope(sides):
     rng = np.random.default_rng(0)
@@ -104,32 +112,47 @@ def test_neighbours_look_guilty_alone_but_not_with_the_culprit_free(problem, nul
     neighbours = [pair for pair, sides in enumerate(PAIRS) if len({0, 1} & {*sides}) == 1]
     assert max(abs(alone[pair].statistic) for pair in neighbours) > 4
     assert max(abs(apart[pair].statistic) for pair in neighbours) < 3
-    assert apart[0].adjusted < 1e-6
+    assert apart[0].adjusted < 0.01
+    assert apart[0].overall < 1e-20
     assert apart[0].asymmetry == pytest.approx(-0.15, abs=0.04)
 
 
 def test_adjusted_pvalues_count_the_pairs_still_in_question(problem, null):
     found, _ = strongest_first(problem, null, [*range(6)])
-    first = max(found.values(), key=lambda one: abs(one.statistic))
-    assert first.adjusted >= 6 * first.pvalue * (1 - 1e-12)
+    least = min(2 * ndtr(-abs(gap)) for gap in _alone(problem, null))
+    assert min(one.overall for one in found.values()) == pytest.approx(6 * least, rel=1e-9)
     assert all(one.adjusted >= one.pvalue for one in found.values())
 
 
 def test_a_pair_left_out_is_neither_tested_nor_counted(problem, null):
     found, _ = strongest_first(problem, null, [0, 5])
     assert sorted(found) == [0, 5]
-    assert found[0].adjusted == pytest.approx(2 * found[0].pvalue, rel=1e-9)
+    assert found[0].overall == pytest.approx(2 * 2 * ndtr(-abs(_alone(problem, null)[0])), rel=1e-9)
 
 
 def test_the_weaker_of_two_readings_counts_and_none_where_they_point_apart():
-    null = Finding(-3.5, 0.0005, 0.0014, -0.3, 0.08, 0.1)
-    there = Finding(-1.2, 0.23, 0.23, -0.2, 0.17, 0.1)
-    both = _sized(null, there, 3)
+    even = Finding(-3.5, 0.0005, -0.3, 0.08, 0.1)
+    there = Finding(-1.2, 0.23, -0.2, 0.17, 0.1)
+    both = _weaker(even, there)
     assert (both.statistic, both.asymmetry) == (-1.2, -0.2)
     assert both.pvalue == pytest.approx(0.23, abs=0.001)
-    assert both.adjusted == pytest.approx(3 * both.pvalue)
-    apart = _sized(null, replace(there, statistic=4.0, asymmetry=0.7), 3)
-    assert (apart.statistic, apart.pvalue, apart.adjusted) == (0.0, 1.0, 1.0)
+    apart = _weaker(even, replace(there, statistic=4.0, asymmetry=0.7))
+    assert (apart.statistic, apart.pvalue) == (0.0, 1.0)
+
+
+def test_a_pair_is_read_with_all_others_free(problem, null):
+    """Also where the others were not found to lean."""
+    found, _ = strongest_first(problem, null, [*range(6)])
+    _, gaps = freed_fit(problem, null, [*range(6)])
+    estimates, covariance = gaps.solved([*range(6)])
+    assert [found[pair].asymmetry for pair in range(6)] == pytest.approx(estimates, abs=1e-9)
+    errors = [found[pair].standard_error for pair in range(6)]
+    assert errors == pytest.approx(np.sqrt(covariance.diagonal()), rel=1e-9)
+    even, at_even = freed_fit(problem, null, [1, 2, 3, 4, 5])
+    assert even.point.asymmetries[0] == 0
+    beside, spread = at_even.solved([1, 2, 3, 4, 5, 0])
+    assert abs(found[0].statistic) <= abs(beside[-1]) / np.sqrt(spread[-1, -1]) * (1 + 1e-9)
+    assert found[0].adjusted >= found[0].pvalue > found[0].overall
 
 
 def test_anchors_that_no_asymmetry_moves_say_nothing(problem, null, monkeypatch):
