@@ -31,14 +31,16 @@ class ClassCell:
     lost: tuple[tuple[int, int, float], ...] = ()
     k: int = 4
     tolerance: float = 0.0
+    asked: tuple[tuple[int, int], ...] = PAIRS  # those with toss-ups, one against one
 
     @property
     def name(self) -> str:
         """A short name for tables."""
         lost = "".join(f"+{share:g} {i}>{j}" for i, j, share in self.lost)
+        few = "" if self.asked == PAIRS else f", toss-ups of {len(self.asked)} of 6 pairs"
         return (
             f"{self.scheme}, {self.world}, n={self.n} k={self.k} noise={self.rate:g}{lost} "
-            f"tolerance={self.tolerance:g}"
+            f"tolerance={self.tolerance:g}{few}"
         )
 
     def flips(self):
@@ -49,14 +51,14 @@ class ClassCell:
         return matrix
 
     def asymmetries(self):
-        """Return the true asymmetry of every pair."""
+        """Return the true asymmetry of every pair that has toss-ups."""
         flips = self.flips()
-        return np.array([flips[j, i] - flips[i, j] for i, j in PAIRS])
+        return np.array([flips[j, i] - flips[i, j] for i, j in self.asked])
 
     def splits(self):
         every = range(4)
         if self.scheme == "one-vs-one":
-            return [((i,), (j,)) for i, j in PAIRS]
+            return [((i,), (j,)) for i, j in self.asked]
         if self.scheme == "one-vs-rest":
             return [((i,), tuple(j for j in every if j != i)) for i in every]
         columns = eo.build_codes(4).columns()
@@ -99,10 +101,10 @@ THREE_PAIRS = ClassCell(
 PAIR_CELLS = (
     ONE_PAIR,
     replace(ONE_PAIR, lost=((0, 1, 0.3),)),
-    replace(ONE_PAIR, n=8000),
     TWO_PAIRS,
     replace(TWO_PAIRS, n=8000),
     THREE_PAIRS,
+    replace(THREE_PAIRS, asked=((0, 1), (0, 2))),
     ClassCell("square", 1000, "one-vs-one", 0.3, ((0, 3, 0.1), (1, 2, 0.1)), tolerance=0.1),
     ClassCell("square", 4000, "one-vs-one", 0.1, ((0, 1, 0.2), (1, 2, 0.2), (2, 3, 0.2))),
 )

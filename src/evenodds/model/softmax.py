@@ -88,6 +88,26 @@ def pairs_family(n_classes: int, pairs: Sequence[tuple[int, int]]) -> FlipFamily
     return FlipFamily(np.array(exchanges), leanings, np.array(highest))
 
 
+def any_family(n_classes: int, even: tuple[int, int] | None = None) -> FlipFamily:
+    """Return noise with a rate for each flip of a class to another: any noise by class at all.
+
+    The flips of a pair may be `even` but for one asymmetry: their rate comes first then.
+    """
+    ways = [(k, m) for k in range(n_classes) for m in range(n_classes) if k != m]
+    exchanges = [] if even is None else [exchange(n_classes, even)]
+    for k, m in ways:
+        if even is None or {k, m} != {*even}:
+            one_way = np.zeros((n_classes, n_classes))
+            one_way[k, m], one_way[k, k] = 1, -1
+            exchanges.append(one_way)
+    highest = np.full(len(exchanges), LARGEST_REDRAWN)
+    leanings = np.zeros((0, n_classes, n_classes))
+    if even is not None:
+        highest[0] = LARGEST_EXCHANGE
+        leanings = split_leaning(n_classes, (even[0],), (even[1],))[None]
+    return FlipFamily(np.array(exchanges), leanings, highest)
+
+
 def exchange(n_classes: int, pair: tuple[int, int]) -> FloatArray:
     """Return the matrix that flips two classes into each other."""
     matrix = np.zeros((n_classes, n_classes))
@@ -286,6 +306,7 @@ MOST_ROUNDS = 4
 # The climb ends when score times step, the square of the error in standard errors, falls below
 # this; one that only prepares the next may stop earlier.
 LAST_GAIN = 1e-8
+OFF_BOUNDS = 1e-3
 LAST_GAIN_ON_THE_WAY = 1e-2
 
 
@@ -391,6 +412,16 @@ def climb(
     first = look(ClassPoint(start.coefficients, rates, start.asymmetries))
     end = climb_bounded(first, move, bounds, last_gain)
     return ClassFit(evaluate(data, family, end.place.here), end.free, end.converged)
+
+
+def fit_from(data: ClassData, family: FlipFamily, fit: ClassFit, flips: FloatArray) -> ClassFit:
+    """Climb from the curve and the flips of a fit of another family, with no asymmetry."""
+    shares = [float(flips[matrix > 0].mean()) for matrix in family.exchanges]
+    # Off their bounds: from there a rate could not tell whether it rises.
+    rates = np.maximum(shares, OFF_BOUNDS)
+    return climb(
+        data, family, ClassPoint(fit.point.coefficients, rates, np.zeros(len(family.leanings)))
+    )
 
 
 def _rates_for(share: float, n_classes: int, family: FlipFamily) -> FloatArray:

@@ -24,11 +24,6 @@ def leaning_splits(result: MulticlassTestResult, view: View) -> list[SplitRecord
     return [record for record in result.surest_first if record.rejected(view.significance)]
 
 
-def some_pair_leans(result: MulticlassTestResult, view: View) -> bool:
-    """Tell whether some pair leans and none is named: which one, the data cannot tell."""
-    return result.pvalue < view.significance and not leaning_splits(result, view)
-
-
 def gains_from(result: MulticlassTestResult, record: SplitRecord) -> str:
     """Say which way a split leans."""
     first, second = _named(record.positive), _named(record.negative)
@@ -51,8 +46,6 @@ def multiclass_headline(result: MulticlassTestResult, view: View) -> str:
     if result.withheld is not None:
         return f"{wording.CANNOT_TELL}: no split has numbers that mean anything."
     leaning = leaning_splits(result, view)
-    if some_pair_leans(result, view):
-        return f"{wording.shown_so(result)}: {SOME_PAIR}, but these data cannot tell which."
     if not leaning:
         return f"{wording.not_shown(result)}: these labels fit even noise, and uneven noise too."
     more = f" ({len(leaning)} splits lean in all)" if len(leaning) > 1 else ""
@@ -90,15 +83,6 @@ def _found(result: MulticlassTestResult, view: View) -> list[str]:
             f"{what} is rejected ({wording.show_pvalue(result.pvalue)}, splits counted): "
             f"{gains_from(result, leaning[0])}.",
             f"Asymmetry of the leaning {splits}{plural}: {listed}{rest}.",
-        ]
-    if some_pair_leans(result, view):
-        strongest = result.surest_first[0]
-        return [
-            f"Even noise is rejected ({wording.show_pvalue(result.pvalue)}, splits counted): "
-            f"{SOME_PAIR}. These data cannot tell which one: whichever it is, other pairs together "
-            "could have the same effect.",
-            f"The surest is {_size(strongest, view.level)} (adjusted p = "
-            f"{strongest.adjusted_pvalue:.2g}).",
         ]
     intervals = [record.confidence_interval(view.level) for record in result.tested]
     widest = max(max(-interval.low, interval.high) for interval in intervals)
@@ -146,7 +130,6 @@ def shared_errors(result: MulticlassTestResult) -> str:
     return f"an error of {span} within a split ({', '.join(sorted(ways))})"
 
 
-SOME_PAIR: Final = "the classes of some pair are flipped into each other unevenly"
 QUESTION: Final = "Are some classes flipped more often than others?"
 HALF: Final = {
     "one-vs-one": "the two classes of the pair are equally likely, whatever else it could be",
@@ -159,11 +142,7 @@ NULL: Final = {
     "one-vs-rest": UNIFORMLY,
     "output-codes": UNIFORMLY,
 }
-ADJUSTED: Final = {
-    "one-vs-one": "strongest first (Holm's factors), and each with all others free to lean",
-    "one-vs-rest": "by Holm's method",
-    "output-codes": "by Holm's method",
-}
+ADJUSTED: Final = "by Holm's method"
 WORDS: Final = [
     *wording.explained("Flip"),
     ("Uniform noise", "A share of the labels is drawn afresh from all classes alike."),
@@ -182,8 +161,8 @@ WORDS: Final = [
     ),
     (
         "Interval of a split",
-        "For this split alone, of a pair whatever the other pairs do: it holds 0 where the p-value "
-        "of this split, before splits are counted, is above the level.",
+        "For this split alone, that of a pair whatever flips there are between other classes: it "
+        "holds 0 where the p-value of this split, before splits are counted, is above the level.",
     ),
     ("Anchor, toss-up", "A case where an expert could not tell the two sides apart."),
     *wording.explained(*wording.OUTCOMES),
@@ -204,7 +183,7 @@ def multiclass_sheet(result: MulticlassTestResult, view: View) -> Sheet:
         tables=(split_table(result, view), *audited),
         next_steps=_next_steps(result, view),
         takes=_assumptions(result),
-        made_with=[("scheme", result.scheme), ("p-values adjusted", ADJUSTED[result.scheme])],
+        made_with=[("scheme", result.scheme), ("p-values adjusted", ADJUSTED)],
         formulas="multiclass_formulas.html",
         python=_python(result),
         answers={
@@ -242,11 +221,11 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
         ("scheme", result.scheme),
         ("null", NULL[result.scheme]),
         ("toss-up means", HALF[result.scheme]),
-        ("p-values adjusted", ADJUSTED[result.scheme]),
+        ("p-values adjusted", ADJUSTED),
     ]
     if result.withheld is None:
         lines += [
-            ("all splits", f"{wording.show_pvalue(result.pvalue)} (that none leans)"),
+            ("all splits", f"{wording.show_pvalue(result.pvalue)} (the smallest adjusted one)"),
             ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
         ]
     lines += [
@@ -275,15 +254,13 @@ def _next_steps(result: MulticlassTestResult, view: View) -> list[str]:
             "there."
         )
     if any(record.untested for record in result.splits):
-        steps.append("Name toss-ups for the splits not tested; they are taken to be even.")
+        steps.append("Name toss-ups for the splits not tested.")
     if result.audit is None:
         steps.append(
             "Look up the true class of some hundred rows drawn at random: confusion_test then "
             "sees every flip, not only those at the toss-ups."
         )
-    if some_pair_leans(result, view):
-        steps.append("To tell which pair leans, add rows first, then toss-ups.")
-    elif result.tested and not leaning:
+    if result.tested and not leaning:
         steps.append(f"{wording.SMALLER} add rows first, then toss-ups.")
     return steps
 
@@ -361,6 +338,4 @@ def _finding(result: MulticlassTestResult, view: View) -> str:
     leaning = leaning_splits(result, view)
     if leaning:
         return f"{gains_from(result, leaning[0])}."
-    if some_pair_leans(result, view):
-        return f"{SOME_PAIR.capitalize()}; these data cannot tell which."
     return "No split leans beyond chance." if result.tested else f"{wording.CANNOT_TELL}."

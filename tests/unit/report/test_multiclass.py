@@ -40,7 +40,6 @@ def leaning():
         scheme="one-vs-one",
         classes=("cat", "dog", "fox"),
         class_counts=(50, 50, 50),
-        pvalue=0.001,
         splits=(
             record("cat", "dog", -0.2, 0.001),
             record("cat", "fox", 0.01),
@@ -55,8 +54,7 @@ def leaning():
 
 @pytest.fixture
 def even(leaning):
-    splits = (record("cat", "dog", -0.05, 0.4), *leaning.splits[1:])
-    return replace(leaning, pvalue=0.4, splits=splits)
+    return replace(leaning, splits=(record("cat", "dog", -0.05, 0.4), *leaning.splits[1:]))
 
 
 def test_the_verdict_names_who_gains_from_whom(leaning):
@@ -65,22 +63,6 @@ def test_the_verdict_names_who_gains_from_whom(leaning):
     assert sheet.headline == "Yes: 'dog' gains from 'cat'."
     assert "cat | dog: −0.200, 95% interval from −0.278 to −0.122" in sheet.verdict
     assert "Tested: 2 of 3 splits; nothing is known about the others." in sheet.verdict
-
-
-def test_where_some_pair_leans_and_none_can_be_named_none_is(even):
-    sheet = sheet_of(replace(even, pvalue=0.001), View())
-    assert sheet.rejected
-    some = "the classes of some pair are flipped into each other unevenly"
-    assert sheet.headline == f"Yes: {some}, but these data cannot tell which."
-    assert sheet.verdict.startswith(f"Even noise is rejected (p = 0.001, splits counted): {some}. ")
-    assert "These data cannot tell which one: " in sheet.verdict
-    assert "The surest is cat | dog: −0.050, 95% interval from" in sheet.verdict
-    assert "(adjusted p = 0.4)" in sheet.verdict
-    assert "gains" not in sheet.headline + sheet.verdict
-    assert "To tell which pair leans, add rows first, then toss-ups." in sheet.next_steps
-    for picture in sheet.pictures.values():
-        told = picture.caption(sheet.result, View()).finding
-        assert told == f"{some.capitalize()}; these data cannot tell which."
 
 
 def test_words_say_how_interval_and_pvalue_go_together(leaning):
@@ -104,7 +86,7 @@ def test_a_split_withheld_has_a_word_instead_of_numbers(leaning):
 
 def test_where_all_is_withheld_the_headline_says_so(leaning):
     splits = (withheld("cat", "dog"), record("cat", "fox"))
-    result = replace(leaning, pvalue=float("nan"), splits=splits, noise_rate=None)
+    result = replace(leaning, splits=splits, noise_rate=None)
     sheet = sheet_of(result, View())
     assert sheet.headline.startswith("These data cannot tell")
     assert sheet.verdict == "These data cannot tell whether flips are even. Only about 2 rows."

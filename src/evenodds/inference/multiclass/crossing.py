@@ -1,12 +1,12 @@
 """Where the K-class curve crosses the anchors, and a statistic for every split.
 
-For hypothesised asymmetries the curve and the noise rates are fitted to the labels alone. The
+For a hypothesised asymmetry the curve and the noise rates are fitted to the labels alone. The
 gap between the curve's log-odds at a split's anchors and the stated ones then tells how much
 more the labels lean than was hypothesised (theory page, "More than two classes").
 
 Flips between one pair of classes also bend the curve at the toss-ups of other pairs. So a pair is
-tested with the asymmetries of all others free. Splits of all classes overlap anyway; each is tested
-alone, against uniform noise.
+tested with every other flip a rate of its own, fitted to the labels. Splits of all classes overlap
+anyway; each is tested alone, against uniform noise.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,16 @@ import numpy as np
 from scipy.special import ndtr
 
 from evenodds.inference.multiplicity import holm
-from evenodds.model.softmax import ClassData, ClassFit, ClassPoint, FlipFamily, climb, influences
+from evenodds.model.softmax import (
+    ClassData,
+    ClassFit,
+    ClassPoint,
+    FlipFamily,
+    any_family,
+    climb,
+    fit_from,
+    influences,
+)
 from evenodds.model.sums import symmetric_inverse
 from evenodds.validation import FloatArray
 
@@ -51,80 +60,61 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Gaps:
-    """How far a curve is from the anchors of each split, and what moves it."""
+class Gap:
+    """How far a curve is from the anchors of a split, and what moves it."""
 
-    asymmetries: FloatArray  # as hypothesised
-    distances: FloatArray
-    covariance: FloatArray
-    pulls: FloatArray  # derivative of the distances in the asymmetries
+    asymmetry: float  # as hypothesised
+    distance: float
+    variance: float
+    pull: float  # derivative of the distance in the asymmetry
 
-    def solved(self, freed: list[int], even: Sequence[int] = ()) -> tuple[FloatArray, FloatArray]:
-        """Return the asymmetries of some splits that close their gaps, and their covariance.
-
-        Those of `even` splits go to 0 meanwhile, all others stay.
-        """
-        block = np.ix_(freed, freed)
-        pulls = self.pulls[block]
-        inverse = np.linalg.pinv(np.where(np.abs(pulls) < NO_PULL, 0.0, pulls))
-        gone = self.pulls[np.ix_(freed, even)] @ self.asymmetries[[*even]] if even else 0.0
-        found = self.asymmetries[freed] - inverse @ (self.distances[freed] - gone)
-        return found, inverse @ self.covariance[block] @ inverse.T
+    def solved(self) -> tuple[float, float]:
+        """Return the asymmetry that closes the gap, and its standard error."""
+        if abs(self.pull) < NO_PULL:
+            return self.asymmetry, 0.0
+        error = max(self.variance, 0.0) ** 0.5 / abs(self.pull)
+        return self.asymmetry - self.distance / self.pull, error
 
 
-def gaps_at(problem: Problem, fit: ClassFit) -> Gaps:
-    """Return the curve's distances from the anchors with their covariance."""
-    anchors, information = problem.anchors, fit.here.information
-    contrasts = np.zeros((len(anchors), len(fit.here.score)))
-    distances = np.empty(len(anchors))
-    for number, group in enumerate(anchors):
-        log_odds, gradient = split_log_odds(group, fit.point.coefficients)
-        distances[number] = log_odds - np.mean(group.targets)
-        contrasts[number, : gradient.size] = gradient
+def gap_at(problem: Problem, fit: ClassFit, split: int) -> Gap:
+    """Return the curve's distance from the anchors of a split, with its variance."""
+    group, information = problem.anchors[split], fit.here.information
+    log_odds, gradient = split_log_odds(group, fit.point.coefficients)
+    contrast = np.zeros(len(fit.here.score))
+    contrast[: gradient.size] = gradient
     kept = fit.nuisance
-    levers = np.zeros_like(contrasts)
-    inverse = symmetric_inverse(information[np.ix_(kept, kept)])
-    levers[:, kept] = contrasts[:, kept] @ inverse
+    lever = np.zeros_like(contrast)
+    lever[kept] = symmetric_inverse(information[np.ix_(kept, kept)]) @ contrast[kept]
     if problem.data.groups is None:
-        covariance = levers @ contrasts.T
+        variance = lever @ contrast
     else:
-        by_group = influences(problem.data, problem.family, fit.point, levers)
-        covariance = by_group.T @ by_group
-    return Gaps(
-        asymmetries=fit.point.asymmetries,
-        distances=distances,
+        by_group = influences(problem.data, problem.family, fit.point, lever[None])
+        variance = (by_group**2).sum()
+    return Gap(
+        asymmetry=float(fit.point.asymmetries[split]),
+        distance=log_odds - float(np.mean(group.targets)),
         # The mean of a covariance matrix is the variance of the mean.
-        covariance=covariance + np.diag([float(np.mean(group.covariance)) for group in anchors]),
-        pulls=-levers @ (information @ _directions(fit, problem.family)),
+        variance=float(variance) + float(np.mean(group.covariance)),
+        pull=-float(lever @ information @ _directions(fit, problem.family)[:, split]),
     )
 
 
-def freed_fit(
-    problem: Problem, fit: ClassFit, freed: list[int], even: Sequence[int] = ()
-) -> tuple[ClassFit, Gaps]:
-    """Move the asymmetries of some splits until the curve runs through their anchors.
-
-    Those of `even` splits go to 0 meanwhile.
-    """
-    gaps = gaps_at(problem, fit)
+def crossing_fit(problem: Problem, fit: ClassFit, split: int) -> ClassFit:
+    """Move the asymmetry of a split until the curve runs through its anchors."""
     for _ in range(MOST_STRIDES):
-        found, covariance = gaps.solved(freed, even)
-        stride = np.zeros_like(gaps.asymmetries)
-        stride[freed] = found - gaps.asymmetries[freed]
-        stride[[*even]] = -gaps.asymmetries[[*even]]
-        near = np.abs(stride[freed]) <= SETTLED * np.sqrt(covariance.diagonal())
-        if near.all() and not stride[[*even]].any():
+        found, error = gap_at(problem, fit, split).solved()
+        stride = found - fit.point.asymmetries[split]
+        if abs(stride) <= SETTLED * error:
             break
-        share = min(1.0, LARGEST_STRIDE / float(np.abs(stride).max()))
-        asymmetries = gaps.asymmetries + stride * share
+        asymmetries = fit.point.asymmetries.copy()
+        asymmetries[split] += float(np.clip(stride, -LARGEST_STRIDE, LARGEST_STRIDE))
         start = _along(fit, problem.family, asymmetries)
         low, _ = problem.family.lowest_rates(asymmetries)
         rates = np.clip(start.rates, low, np.maximum(low, problem.family.highest_rates))
         if not problem.family.keeps_classes(rates, asymmetries):
             break
         fit = climb(problem.data, problem.family, start, last_gain=NEAR_ENOUGH)
-        gaps = gaps_at(problem, fit)
-    return fit, gaps
+    return fit
 
 
 def split_log_odds(group: SplitAnchors, coefficients: FloatArray) -> tuple[float, FloatArray]:
@@ -181,7 +171,7 @@ def _along(fit: ClassFit, family: FlipFamily, asymmetries: FloatArray) -> ClassP
     return ClassPoint(coefficients, fit.point.rates + step[n_theta:], asymmetries)
 
 
-# Where a p-value is below this another fit is worth its time; elsewhere it would change too little.
+# A split whose p-value is below this is read where the curve runs through its anchors too.
 WORTH_A_FIT = 0.2
 
 
@@ -191,103 +181,73 @@ class Finding:
 
     statistic: float
     pvalue: float
+    adjusted: float
     asymmetry: float
     standard_error: float
     rate: float  # of a flip from one class to another, both ways alike
-    adjusted: float = 1.0  # p-value of this split, all counted
-    overall: float = 1.0  # of the hypothesis that no split leans, by this one, all counted
 
 
-def each_alone(
-    problem: Problem, null: ClassFit, told: list[int]
-) -> tuple[dict[int, Finding], ClassFit]:
-    """Test each of some splits against uniform noise, adjusted by Holm's method.
+def each_alone(problem: Problem, null: ClassFit, told: list[int]) -> dict[int, Finding]:
+    """Test each of some splits against uniform noise, adjusted by Holm's method."""
+    return _all_counted({split: _found(problem, null, split) for split in told})
 
-    Return the findings, and the fit that the curve is checked at.
+
+def with_any_noise(problem: Problem, null: ClassFit) -> tuple[Problem, ClassFit]:
+    """Return the problem and its fit where each class may be flipped to each other at any rate."""
+    family = any_family(problem.data.n_classes)
+    flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
+    return replace(problem, family=family), fit_from(problem.data, family, null, flips)
+
+
+def pair_by_pair(problem: Problem, free: ClassFit, told: list[int]) -> dict[int, Finding]:
+    """Test that some pairs are even, each whatever flips there are elsewhere.
+
+    With the fit of any noise to start from. Adjusted by Holm's method.
     """
-    gaps = gaps_at(problem, null)
-    found = {number: _read(gaps, [number], null) for number in told}
-    adjusted = holm([one.pvalue for one in found.values()]).tolist() if found else []
-    findings = {}
-    for (number, one), level in zip(found.items(), adjusted, strict=True):
-        read = one
-        if level < WORTH_A_FIT:
-            fit, moved = freed_fit(problem, null, [number])
-            read = _weaker(one, _read(moved, [number], fit))
-        counted = max(level, read.pvalue)
-        findings[number] = replace(read, adjusted=counted, overall=counted)
-    return findings, null
-
-
-def strongest_first(
-    problem: Problem, null: ClassFit, told: list[int]
-) -> tuple[dict[int, Finding], ClassFit]:
-    """Test some pairs, each whatever the others do, and count them as they come by strength.
-
-    The strongest is looked for where no other leans, the next where that one is free, and so on.
-    With m pairs the first counts m-fold, the next (m - 1)-fold, as in Holm's method. Others that
-    lean unseen can make a pair look strong; so its own p-value counts too, with all of them free.
-
-    Return the findings, and the fit in which all that may lean are free.
-    """
-    fit, gaps = null, gaps_at(problem, null)
-    overall: dict[int, float] = {}
-    adjusted: dict[int, float] = {}
-    freed: list[int] = []
-    highest = 0.0
-    while len(adjusted) < len(told):
-        rest = [pair for pair in told if pair not in adjusted]
-        tested = {pair: _read(gaps, [*adjusted, pair], fit) for pair in rest}
-        overall = overall or {p: min(len(told) * one.pvalue, 1.0) for p, one in tested.items()}
-        strongest = max(rest, key=lambda pair: abs(tested[pair].statistic))
-        highest = max(highest, min(len(rest) * tested[strongest].pvalue, 1.0))
-        adjusted[strongest] = highest
-        if highest < WORTH_A_FIT:
-            freed.append(strongest)
-            fit, gaps = freed_fit(problem, fit, freed)
-    return {
-        pair: replace(one, adjusted=max(adjusted[pair], one.pvalue), overall=overall[pair])
-        for pair, one in _whatever_others_do(problem, null, told).items()
-    }, fit
-
-
-def _whatever_others_do(problem: Problem, null: ClassFit, told: list[int]) -> dict[int, Finding]:
-    """Test each of some pairs with all others free to lean."""
-    fit, gaps = freed_fit(problem, null, told)
+    flips = problem.family.matrix(free.point.rates, free.point.asymmetries)
     found = {}
     for pair in told:
-        others = [other for other in told if other != pair]
-        found[pair] = _read(gaps, [*others, pair], fit)
-        if found[pair].pvalue < WORTH_A_FIT:
-            even, at_even = freed_fit(problem, fit, others, [pair])
-            found[pair] = _weaker(_read(at_even, [*others, pair], even), found[pair])
-    return found
+        group = problem.anchors[pair]
+        family = any_family(problem.data.n_classes, (group.positive[0], group.negative[0]))
+        alone = Problem(problem.data, family, [group])
+        found[pair] = _found(alone, fit_from(problem.data, family, free, flips), 0)
+    return _all_counted(found)
 
 
-def _read(gaps: Gaps, freed: list[int], fit: ClassFit) -> Finding:
-    """Test the last of some splits with all of them free, by one step from a fit."""
-    asymmetries, covariance = gaps.solved(freed)
-    estimate, error = float(asymmetries[-1]), float(np.sqrt(max(covariance[-1, -1], 0.0)))
-    if not (np.isfinite(estimate) and 0 < error < np.inf):
-        # No asymmetry moves the curve at these anchors: any would do.
-        return Finding(0.0, 1.0, 0.0, 1.0, _rate(fit, freed[-1]))
-    z = estimate / error
-    return Finding(z, float(2 * ndtr(-abs(z))), estimate, error, _rate(fit, freed[-1]))
-
-
-def _weaker(one: Finding, there: Finding) -> Finding:
-    """Return a finding where the split is even, sized where the curve runs through the anchors.
+def _found(problem: Problem, even: ClassFit, split: int) -> Finding:
+    """Test a split at the fit where it is even, and size it where the curve meets its anchors.
 
     A step from no asymmetry tells whether a split leans; a large lean is further than one step.
     The weaker of both tests counts, and none where they point opposite ways: what is rejected is
     outside the interval too.
     """
+    one = _read(problem, even, split)
+    if one.pvalue >= WORTH_A_FIT:
+        return one
+    there = _read(problem, crossing_fit(problem, even, split), split)
     agree = one.statistic * there.statistic > 0
     z = min(one.statistic, there.statistic, key=abs) if agree else 0.0
     return replace(there, statistic=z, pvalue=float(2 * ndtr(-abs(z))))
 
 
-def _rate(fit: ClassFit, split: int) -> float:
-    """Return the rate of flips of a split, its own or the one all share."""
+def _read(problem: Problem, fit: ClassFit, split: int) -> Finding:
+    """Test a split by one step from a fit."""
     rates = fit.point.rates
-    return float(rates[0] if len(rates) == 1 else rates[split])
+    rate = float(rates[0] if len(rates) == 1 else rates[split])
+    estimate, error = gap_at(problem, fit, split).solved()
+    if not (np.isfinite(estimate) and 0 < error < np.inf):
+        # No asymmetry moves the curve at these anchors: any would do.
+        return Finding(0.0, 1.0, 1.0, 0.0, 1.0, rate)
+    pvalue = float(2 * ndtr(-abs(estimate / error)))
+    return Finding(estimate / error, pvalue, pvalue, estimate, error, rate)
+
+
+def _all_counted(found: dict[int, Finding]) -> dict[int, Finding]:
+    """Return findings whose adjusted p-values count them all."""
+    if not found:
+        return found
+    adjusted = holm([one.pvalue for one in found.values()])
+    return {
+        split: replace(one, adjusted=float(level))
+        for (split, one), level in zip(found.items(), adjusted, strict=True)
+    }

@@ -30,8 +30,9 @@ from evenodds.inference.multiclass.crossing import (
     SplitAnchors,
     each_alone,
     log_odds_of_each,
+    pair_by_pair,
     sides_at,
-    strongest_first,
+    with_any_noise,
 )
 from evenodds.inference.multiclass.result import MulticlassTestResult, SplitRecord
 from evenodds.inference.multiclass.splits import (
@@ -102,8 +103,8 @@ def doubts_about(record: SplitRecord) -> tuple[Diagnostic, ...]:
 def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
     """Test whether the log-odds between classes bend: squares of them as columns more.
 
-    With the asymmetries of all splits free: noise that leans must not look like a bend. None
-    where no bend is seen, since a mild one seldom is.
+    With all flips that the fit knows free: noise that leans must not look like a bend. None where
+    no bend is seen, since a mild one seldom is.
     """
     if fit.is_step or problem.data.groups is not None:
         why = "they are steps" if fit.is_step else "rows come in groups"
@@ -131,10 +132,11 @@ def shape_check(problem: Problem, fit: ClassFit) -> Diagnostic | None:
     pvalue = float(chdtrc(rank, statistic))
     if pvalue >= DOUBT_BELOW:
         return None
+    uneven = " or noise is not uniform in more than these splits" if len(point.asymmetries) else ""
     message = (
-        f"The log-odds between classes are not linear in the columns (p = {pvalue:.2g}), or flips "
-        "differ more than these splits tell: give toss-ups of more pairs, or a formula if you know "
-        "the right one; if you do not, look true labels up (confusion_test)."
+        f"The log-odds between classes are not linear in the columns{uneven} (p = {pvalue:.2g}): "
+        "give a formula if you know the right one; if you do not, look true labels up "
+        "(confusion_test)."
     )
     return Diagnostic(
         name="link", message=message, concern=True, statistic=statistic, pvalue=pvalue
@@ -175,7 +177,6 @@ def untested_record(
     """Return the record of a split before anything is known of it."""
     names = rows.classes.names
     sides = (*split.positive, *split.negative)
-    even = ", and the pair is taken to be even" if scheme == "one-vs-one" else ""
     return SplitRecord(
         name=split.name(rows.classes, rest=scheme == "one-vs-rest"),
         positive=tuple(names[k] for k in split.positive),
@@ -186,7 +187,7 @@ def untested_record(
         n_anchors=0 if anchors is None else len(anchors),
         shared_tolerance=0.0 if anchors is None else anchors.shared_tolerance,
         shared_is_default=anchors is not None and anchors.shared_is_default,
-        untested=f"no toss-ups were given for it{even}." if anchors is None else "",
+        untested="no toss-ups were given for it." if anchors is None else "",
     )
 
 
@@ -354,14 +355,14 @@ def multiclass_test(
     statistic is the gap between this curve's log-odds at the toss-ups and the stated ones, over
     its standard error.
 
-    Flips from i to j also move the curve at the toss-ups of i and k. So the strongest pair tells
-    whether any leans, but a pair is named only where it also leans with all others free to lean.
-    Splits of the other schemes are tested each alone and adjusted by Holm's method.
+    Flips from i to j also move the curve at the toss-ups of i and k. So a pair is tested with every
+    other flip a rate of its own, fitted to the labels. Splits of the other schemes are tested each
+    alone. P-values are adjusted by Holm's method.
 
     The log-odds between any two classes must be linear in the columns, or in those of a formula
-    (which helps if it is the right one), and noise must depend on the class only. Pairs without
-    toss-ups are taken to be even. Where hardly any row lies between the two sides of a split, the
-    curve is a step: the split has no numbers, and `withheld` says why.
+    (which helps if it is the right one), and noise must depend on the class only. Where hardly any
+    row lies between the two sides of a split, the curve is a step: the split has no numbers, and
+    `withheld` says why.
 
     Examples
     --------
@@ -422,26 +423,24 @@ def run_on_class_rows(
         anchors=stated,
     )
     null = softmax.fit_classes(problem.data, problem.family)
-    found, best = _test_what_can_be_told(problem, null, scheme)
+    found, checked, best = _test_what_can_be_told(problem, null, scheme)
     tested = {}
     for (split, _, points), group, one in zip(known, stated, found, strict=True):
         # Nothing contradicts a step.
         agreeing = None if isinstance(one, str) else anchors_check(best, group)
         checks = agreeing, range_check(rows.rows, points)
         tested[split] = one, tuple(check for check in checks if check is not None)
-    any_leans = [min(one.overall, one.adjusted) for one in found if not isinstance(one, str)]
     records = []
     for split, toss_ups in every:
         record = untested_record(split, toss_ups, rows, counts, scheme)
         records.append(tested_record(record, *tested[split]) if split in tested else record)
     withheld = [record for record in records if record.withheld is not None]
     flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
-    enough, bent = rows_check(rows, counts), shape_check(problem, best)
+    enough, bent = rows_check(rows, counts), shape_check(checked, best)
     return MulticlassTestResult(
         scheme=scheme,
         classes=names,
         class_counts=tuple(round(count) for count in counts),
-        pvalue=min(any_leans, default=math.nan),
         splits=tuple(records),
         noise_rate=None if len(withheld) == len(known) else float(1 - flips.diagonal().mean()),
         n_rows=round(float(counts.sum())),
@@ -461,16 +460,23 @@ def run_on_class_rows(
 
 def _test_what_can_be_told(
     problem: Problem, null: ClassFit, scheme: Scheme
-) -> tuple[list[Finding | str], ClassFit]:
+) -> tuple[list[Finding | str], Problem, ClassFit]:
     """Return what was found for each split, or why it is withheld, and the fit to check."""
     collapsed = steps(problem, null, rivals=True)
     every = range(len(problem.anchors))
-    test = strongest_first if scheme == "one-vs-one" else each_alone
-    found, best = test(problem, null, [number for number in every if number not in collapsed])
-    collapsed = steps(problem, best) | collapsed
-    return [
-        collapsed.get(number) or boundless(found[number]) or found[number] for number in every
-    ], best
+    told = [number for number in every if number not in collapsed]
+    checked, best = problem, null
+    if scheme == "one-vs-one":
+        checked, best = with_any_noise(problem, null)
+        found = pair_by_pair(checked, best, told)
+    else:
+        found = each_alone(problem, null, told)
+    collapsed = steps(checked, best) | collapsed
+    return (
+        [collapsed.get(number) or boundless(found[number]) or found[number] for number in every],
+        checked,
+        best,
+    )
 
 
 def _read_audit(audit: Any, rows: ClassRows) -> ConfusionTestResult:

@@ -26,8 +26,8 @@ class SplitRecord:
         Flips out of the positive side for one into it, under uniform noise: negative classes
         for each positive one.
     statistic, pvalue : float or None
-        Standardised asymmetry and its two-sided p-value, for a pair whatever the other pairs do;
-        None where the split was not tested, nan where its numbers are withheld.
+        Standardised asymmetry and its two-sided p-value; None where the split was not tested, nan
+        where its numbers are withheld.
     adjusted_pvalue : float or None
         The p-value with the number of splits counted: rejecting where it is below the level
         keeps the chance of any false rejection below it.
@@ -82,9 +82,8 @@ class SplitRecord:
     def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Return an interval for the asymmetry of this split alone.
 
-        For a pair whatever the other pairs do. It holds 0 exactly where the p-value of this split
-        is at least ``1 - level``: towards 0 it reaches as far as the test does, away from 0 as the
-        standard error says.
+        It holds 0 exactly where the p-value of this split is at least ``1 - level``: towards 0 it
+        reaches as far as the test does, away from 0 as the standard error says.
         """
         from scipy.special import ndtri
 
@@ -121,10 +120,6 @@ class MulticlassTestResult(Result):
         Their names, sorted.
     class_counts : tuple of int
         Rows labelled with each.
-    pvalue : float
-        Of the hypothesis that no split leans, all splits counted; nan where all are withheld. It
-        may be small where no pair has a small adjusted p-value: that some pair leans is easier to
-        tell than which.
     splits : tuple of SplitRecord
         One record a split, tested or not.
     noise_rate : float or None
@@ -140,13 +135,12 @@ class MulticlassTestResult(Result):
         Of the libraries that the numbers depend on.
     """
 
-    _schema: ClassVar[int] = 3
-    _derived: ClassVar[tuple[str, ...]] = ("statistic", "withheld")
+    _schema: ClassVar[int] = 2
+    _derived: ClassVar[tuple[str, ...]] = ("pvalue", "statistic", "withheld")
 
     scheme: Scheme
     classes: tuple[Any, ...]
     class_counts: tuple[int, ...]
-    pvalue: float
     splits: tuple[SplitRecord, ...]
     noise_rate: float | None
     n_rows: int
@@ -154,6 +148,16 @@ class MulticlassTestResult(Result):
     diagnostics: tuple[Diagnostic, ...]
     audit: ConfusionTestResult | None = None
     versions: dict[str, str] = field(default_factory=versions_in_use)
+
+    @property
+    def pvalue(self) -> float:
+        """Of the hypothesis that no split leans: the smallest adjusted p-value.
+
+        Not a number where all splits are withheld.
+        """
+        return min(
+            (s.adjusted_pvalue for s in self.tested if s.adjusted_pvalue is not None), default=nan
+        )
 
     @property
     def statistic(self) -> float:

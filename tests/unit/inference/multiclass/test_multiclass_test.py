@@ -18,27 +18,16 @@ def result(animals, pairs):
     return eo.multiclass_test(*animals, pairs)
 
 
-def test_that_a_pair_leans_is_surer_than_which(result, animals, pairs):
-    assert result.pvalue < 1e-6
-    assert not any(split.rejected() for split in result.splits)
-    assert result.surest_first[0].name == "cat | dog"
-    # Of more rows, and a pair that leans more, it is named.
-    features, kinds = animals
-    lost = (kinds == "cat") & (np.random.default_rng(3).random(len(kinds)) < 0.3)
-    more = np.where(lost, "dog", kinds)
-    again = eo.multiclass_test(np.tile(features, (2, 1)), np.tile(more, 2), pairs)
-    assert [split.name for split in again.splits if split.rejected()] == ["cat | dog"]
-
-
-def test_the_estimate_is_near_the_truth(result):
+def test_the_leaning_pair_is_found_and_no_other(result):
+    assert [split.name for split in result.splits if split.rejected()] == ["cat | dog"]
     found = result.split("cat | dog")
     assert found.confidence_interval().low < -0.2 < found.confidence_interval().high
-    assert found.alpha == pytest.approx(0.24, abs=0.08)
+    assert found.alpha == pytest.approx(0.24, abs=0.06)
     assert found.beta == pytest.approx(0.04, abs=0.04)
 
 
-def test_the_whole_is_at_least_as_sure_as_its_surest_split(result):
-    assert result.pvalue <= min(split.adjusted_pvalue for split in result.splits)
+def test_the_whole_is_as_sure_as_its_surest_split(result):
+    assert result.pvalue == min(split.adjusted_pvalue for split in result.splits)
 
 
 def test_the_matrix_is_antisymmetric(result):
@@ -139,9 +128,7 @@ def test_sparse_codes_leave_classes_out(animals, pairs):
 
 def test_a_pair_without_toss_ups_says_why_it_was_not_tested(animals, pairs):
     result = eo.multiclass_test(*animals, {("cat", "dog"): pairs["cat", "dog"]})
-    assert result.split("fox | owl").untested == (
-        "no toss-ups were given for it, and the pair is taken to be even."
-    )
+    assert result.split("fox | owl").untested == "no toss-ups were given for it."
     assert result.asymmetry_matrix()[2][3] is None
     with pytest.raises(eo.InputError, match=r"split 'fox \| owl' was not tested"):
         result.split("fox | owl").confidence_interval()
@@ -262,7 +249,7 @@ def test_pairs_without_rows_between_them_are_withheld_and_the_others_told(apart)
     told, *withheld = apart.splits
     assert told.standard_error < 0.3
     # Withheld pairs are not counted.
-    assert told.adjusted_pvalue == apart.pvalue == pytest.approx(told.pvalue, rel=0.01)
+    assert told.adjusted_pvalue == told.pvalue == apart.pvalue
     assert withheld[0].withheld.startswith("Only about 2 rows lie between the two sides and 10 are")
     # Flips that lie together by chance make a slope of their own, which is no better than a step.
     assert withheld[1].withheld == "A curve that is a step there fits about as well."

@@ -24,7 +24,7 @@ BEFORE = SplitRecord(
 
 
 def test_flip_rates_are_those_of_uniform_noise_and_half_the_asymmetry():
-    record = record_of(BEFORE, Finding(2.0, 0.05, 0.02, 0.01, 0.05), ())
+    record = record_of(BEFORE, Finding(2.0, 0.05, 0.2, 0.02, 0.01, 0.05), ())
     assert record.alpha == pytest.approx(3 * 0.05 - 0.01)
     assert record.beta == pytest.approx(0.05 + 0.01)
 
@@ -32,7 +32,7 @@ def test_flip_rates_are_those_of_uniform_noise_and_half_the_asymmetry():
 @pytest.mark.parametrize("asymmetry", [-0.3, 0.3, 0.02])
 def test_flip_rates_differ_by_the_asymmetry_beside_them(asymmetry):
     pair = replace(BEFORE, positive=("cat",), negative=("dog",), null_ratio=1.0)
-    record = record_of(pair, Finding(2.0, 0.05, asymmetry, 0.01, 0.05), ())
+    record = record_of(pair, Finding(2.0, 0.05, 0.2, asymmetry, 0.01, 0.05), ())
     assert record.beta - record.alpha == pytest.approx(record.asymmetry)
     assert record.beta + record.alpha == pytest.approx(0.1)
 
@@ -56,7 +56,7 @@ def test_an_interval_holds_zero_where_the_pvalue_does_not_reject(asymmetry, z, l
     """Also where the test at 0 is weaker than the standard error says."""
     pvalue = float(2 * stats.norm.sf(z))
     z = z if asymmetry > 0 else -z
-    record = record_of(BEFORE, Finding(z, pvalue, asymmetry, 0.05, 0.05), ())
+    record = record_of(BEFORE, Finding(z, pvalue, pvalue, asymmetry, 0.05, 0.05), ())
     interval = record.confidence_interval(level)
     assert (interval.low <= 0 <= interval.high) == (pvalue >= 1 - level)
     assert interval.low <= asymmetry <= interval.high
@@ -72,8 +72,8 @@ def test_an_interval_holds_zero_where_the_pvalue_does_not_reject(asymmetry, z, l
     ],
 )
 def test_numbers_that_say_nothing_are_withheld(asymmetry, error, reason):
-    assert boundless(Finding(1.0, 0.3, asymmetry, error, 0.1)).startswith(reason)
+    assert boundless(Finding(1.0, 0.3, 0.3, asymmetry, error, 0.1)).startswith(reason)
 
 
 def test_an_interval_with_one_end_is_no_reason_to_withhold():
-    assert boundless(Finding(1.0, 0.3, 0.6, 0.6, 0.1)) is None
+    assert boundless(Finding(1.0, 0.3, 0.3, 0.6, 0.6, 0.1)) is None
