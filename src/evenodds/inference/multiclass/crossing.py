@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
-from evenodds.inference.multiplicity import holm
 from evenodds.model.softmax import (
     ClassData,
     ClassFit,
@@ -181,15 +180,14 @@ class Finding:
 
     statistic: float
     pvalue: float
-    adjusted: float
     asymmetry: float
     standard_error: float
     rate: float  # of a flip from one class to another, both ways alike
 
 
 def each_alone(problem: Problem, null: ClassFit, told: list[int]) -> dict[int, Finding]:
-    """Test each of some splits against uniform noise, adjusted by Holm's method."""
-    return _all_counted({split: _found(problem, null, split) for split in told})
+    """Test each of some splits against uniform noise."""
+    return {split: _found(problem, null, split) for split in told}
 
 
 def with_any_noise(problem: Problem, null: ClassFit) -> tuple[Problem, ClassFit]:
@@ -202,7 +200,7 @@ def with_any_noise(problem: Problem, null: ClassFit) -> tuple[Problem, ClassFit]
 def pair_by_pair(problem: Problem, free: ClassFit, told: list[int]) -> dict[int, Finding]:
     """Test that some pairs are even, each whatever flips there are elsewhere.
 
-    With the fit of any noise to start from. Adjusted by Holm's method.
+    With the fit of any noise to start from.
     """
     flips = problem.family.matrix(free.point.rates, free.point.asymmetries)
     found = {}
@@ -211,7 +209,7 @@ def pair_by_pair(problem: Problem, free: ClassFit, told: list[int]) -> dict[int,
         family = any_family(problem.data.n_classes, (group.positive[0], group.negative[0]))
         alone = Problem(problem.data, family, [group])
         found[pair] = _found(alone, fit_from(problem.data, family, free, flips), 0)
-    return _all_counted(found)
+    return found
 
 
 def _found(problem: Problem, even: ClassFit, split: int) -> Finding:
@@ -237,17 +235,6 @@ def _read(problem: Problem, fit: ClassFit, split: int) -> Finding:
     estimate, error = gap_at(problem, fit, split).solved()
     if not (np.isfinite(estimate) and 0 < error < np.inf):
         # No asymmetry moves the curve at these anchors: any would do.
-        return Finding(0.0, 1.0, 1.0, 0.0, 1.0, rate)
-    pvalue = float(2 * ndtr(-abs(estimate / error)))
-    return Finding(estimate / error, pvalue, pvalue, estimate, error, rate)
-
-
-def _all_counted(found: dict[int, Finding]) -> dict[int, Finding]:
-    """Return findings whose adjusted p-values count them all."""
-    if not found:
-        return found
-    adjusted = holm([one.pvalue for one in found.values()])
-    return {
-        split: replace(one, adjusted=float(level))
-        for (split, one), level in zip(found.items(), adjusted, strict=True)
-    }
+        return Finding(0.0, 1.0, 0.0, 1.0, rate)
+    z = estimate / error
+    return Finding(z, float(2 * ndtr(-abs(z))), estimate, error, rate)

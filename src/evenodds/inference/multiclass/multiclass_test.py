@@ -44,6 +44,7 @@ from evenodds.inference.multiclass.splits import (
     read_split_anchors,
     splits_of,
 )
+from evenodds.inference.multiplicity import holm
 from evenodds.inference.null_fits import AnchorEquations
 from evenodds.inference.results import Diagnostic
 from evenodds.model import softmax
@@ -192,7 +193,7 @@ def untested_record(
 
 
 def tested_record(
-    split: SplitRecord, found: Finding | str, checks: tuple[Diagnostic, ...]
+    split: SplitRecord, found: Finding | str, adjusted: float, checks: tuple[Diagnostic, ...]
 ) -> SplitRecord:
     """Return the record of a split with what was found, or with why it is withheld."""
     if isinstance(found, str):
@@ -203,7 +204,7 @@ def tested_record(
         split,
         statistic=found.statistic,
         pvalue=found.pvalue,
-        adjusted_pvalue=found.adjusted,
+        adjusted_pvalue=adjusted,
         asymmetry=found.asymmetry,
         standard_error=found.standard_error,
         # Not cut off at 0: the two must differ by the asymmetry beside them.
@@ -211,6 +212,14 @@ def tested_record(
         beta=into + found.asymmetry / 2,
         diagnostics=checks,
     )
+
+
+def all_counted(found: Sequence[Finding | str]) -> list[float]:
+    """Return p-values adjusted by Holm's method; splits withheld are not counted, and have nan."""
+    pvalues = np.array([math.nan if isinstance(one, str) else one.pvalue for one in found])
+    told = ~np.isnan(pvalues)
+    pvalues[told] = holm(pvalues[told])
+    return list(pvalues.tolist())
 
 
 # An interval of this level without an end on either side says nothing.
@@ -425,11 +434,13 @@ def run_on_class_rows(
     null = softmax.fit_classes(problem.data, problem.family)
     found, checked, best = _test_what_can_be_told(problem, null, scheme)
     tested = {}
-    for (split, _, points), group, one in zip(known, stated, found, strict=True):
+    for (split, _, points), group, one, adjusted in zip(
+        known, stated, found, all_counted(found), strict=True
+    ):
         # Nothing contradicts a step.
         agreeing = None if isinstance(one, str) else anchors_check(best, group)
         checks = agreeing, range_check(rows.rows, points)
-        tested[split] = one, tuple(check for check in checks if check is not None)
+        tested[split] = one, adjusted, tuple(check for check in checks if check is not None)
     records = []
     for split, toss_ups in every:
         record = untested_record(split, toss_ups, rows, counts, scheme)
