@@ -208,8 +208,13 @@ def _keys(result: MulticlassTestResult, view: View) -> tuple[Key, ...]:
     return (
         Key("Evidence against even flips", wording.show_pvalue(result.pvalue), counted),
         Key(f"Strongest: {strongest.name}", size, wording.name_interval(interval)),
-        Key("Wrong labels, by estimate", f"{wrong:.1f}%", "over all classes, if no split leans"),
+        Key("Wrong labels, by estimate", f"{wrong:.1f}%", f"over all classes{_at_even(result)}"),
     )
+
+
+def _at_even(result: MulticlassTestResult) -> str:
+    """Say what the share of wrong labels takes for granted: among pairs nothing."""
+    return "" if result.scheme == "one-vs-one" else ", if no split leans"
 
 
 def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
@@ -226,7 +231,7 @@ def _facts(result: MulticlassTestResult) -> list[tuple[str, str]]:
     if result.withheld is None:
         lines += [
             ("all splits", f"{wording.show_pvalue(result.pvalue)} (the smallest adjusted one)"),
-            ("wrong labels", f"{result.noise_rate:.3f} by estimate, if no split leans"),
+            ("wrong labels", f"{result.noise_rate:.3f} by estimate{_at_even(result)}"),
         ]
     lines += [
         wording.rows_fact(result),

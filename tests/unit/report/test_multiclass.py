@@ -237,4 +237,6 @@ def test_a_rate_estimated_below_0_is_shown_as_0(leaning):
 
 
 def test_the_share_of_wrong_labels_says_what_it_takes_for_granted(leaning):
-    assert sheet_of(leaning, View()).keys[-1].more == "over all classes, if no split leans"
+    assert sheet_of(leaning, View()).keys[-1].more == "over all classes"
+    uniform = replace(leaning, scheme="one-vs-rest")
+    assert sheet_of(uniform, View()).keys[-1].more == "over all classes, if no split leans"

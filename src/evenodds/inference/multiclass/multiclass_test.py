@@ -446,7 +446,7 @@ def run_on_class_rows(
         record = untested_record(split, toss_ups, rows, counts, scheme)
         records.append(tested_record(record, *tested[split]) if split in tested else record)
     withheld = [record for record in records if record.withheld is not None]
-    flips = problem.family.matrix(null.point.rates, null.point.asymmetries)
+    flips = checked.family.matrix(best.point.rates, best.point.asymmetries)
     enough, bent = rows_check(rows, counts), shape_check(checked, best)
     return MulticlassTestResult(
         scheme=scheme,

@@ -123,8 +123,8 @@ class MulticlassTestResult(Result):
     splits : tuple of SplitRecord
         One record a split, tested or not.
     noise_rate : float or None
-        Estimated share of wrong labels, averaged over the classes, with no split leaning; None
-        where all splits are withheld.
+        Estimated share of wrong labels, averaged over the classes: of any noise by class in
+        one-vs-one, else of uniform noise. None where all splits are withheld.
     n_rows, n_features : int
         Sizes; rows are counted with their frequency weights.
     diagnostics : tuple of Diagnostic

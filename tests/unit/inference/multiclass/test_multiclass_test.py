@@ -26,6 +26,11 @@ def test_the_leaning_pair_is_found_and_no_other(result):
     assert found.beta == pytest.approx(0.04, abs=0.04)
 
 
+def test_wrong_labels_are_counted_with_the_pair_that_leans(result):
+    # 12% of all, and of one class in four another fifth.
+    assert result.noise_rate == pytest.approx(0.12 + 0.2 / 4, abs=0.03)
+
+
 def test_the_whole_is_as_sure_as_its_surest_split(result):
     assert result.pvalue == min(split.adjusted_pvalue for split in result.splits)
 
