@@ -112,7 +112,7 @@ def test_neighbours_look_guilty_alone_but_not_where_other_flips_are_free(problem
 
 
 def test_a_pair_says_the_same_whatever_flips_elsewhere(problem, null):
-    """As if a fifth of the labels 2 and 3 had changed places, all their toss-ups unknown."""
+    """Three in ten of class 2 and one in ten of class 1 are labelled 3; one pair has toss-ups."""
     changed = drawn(lost=0.15, more=((2, 3, 0.3), (1, 3, 0.1)))
     free = with_any_noise(changed, fit_classes(changed.data, changed.family))
     found = pair_by_pair(replace(free[0], anchors=changed.anchors[:1]), free[1], [0])[0]
